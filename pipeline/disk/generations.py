@@ -1,0 +1,184 @@
+"""Changes of a session's whole output: a new generation takes its place, a move, a last record taken back.
+
+Each is journalled in the ledger first, so that a crash at any point is finished at the next start.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+
+import zstandard
+
+from pipeline.disk.failpoints import FailPoints
+from pipeline.disk.files import PRIVATE_FILE, fsync_dir, make_private_dir
+from pipeline.disk.identity import Identity, tail_hash
+from pipeline.disk.ledger import Ledger
+from pipeline.disk.places import Places
+from pipeline.disk.reader import read_at
+from pipeline.disk.rows import GenerationRow, SessionRow
+from pipeline.errors import LedgerError, OutputError
+
+COPY_BYTES = 1 << 20
+BUILDING, SWAPPING, CURRENT, SUPERSEDED = "building", "swapping", "current", "superseded"
+
+
+class Swapper:
+    """Replaces, moves and cuts outputs together with their rows."""
+
+    def __init__(self, ledger: Ledger, places: Places, failpoints: FailPoints) -> None:
+        self._ledger = ledger
+        self._places = places
+        self._failpoints = failpoints
+
+    def recover(self) -> None:
+        """Finish what was under way, and cut every output back to its committed length."""
+        for session in self._ledger.sessions():
+            if session.moved_from is not None:
+                self._finish_move(session)
+            out_path = self._out_path(session)
+            for row in self._ledger.generations(session.id):
+                if row.state == SUPERSEDED:
+                    continue
+                if row.state == SWAPPING:
+                    self._complete(session, row)
+                else:
+                    _cut(self._places.path(out_path, building=row.state == BUILDING), row.out_len)
+        self._failpoints.reach("recover-outputs")
+
+    def swap(self, session: SessionRow, row: GenerationRow) -> None:
+        """Let a complete generation take the place of the current one."""
+        row = replace(row, state=SWAPPING)
+        with self._ledger.transaction() as change:
+            change.put_generation(row)
+        self._failpoints.reach("swap-journal")
+        self._complete(session, row)
+
+    def move(self, session: SessionRow, root: int, rel: bytes, out_rel: bytes) -> SessionRow:
+        """Rename a session and its output."""
+        old = self._out_path(session)
+        moved = replace(session, root=root, rel=rel, out_rel=out_rel, moved_from=old)
+        if os.path.lexists(self._places.path(self._out_path(moved))):
+            raise LedgerError(f"{self._places.path(self._out_path(moved))}: is in the way of a moved session's output")
+        with self._ledger.transaction() as change:
+            change.update_session(moved)
+        return self._finish_move(moved)
+
+    def drop_tail(self, row: GenerationRow, identity: Identity) -> GenerationRow:
+        """Take back the last record of a generation; its output is cut when it is opened the next time."""
+        session = self._ledger.session_row(row.session)
+        assert session is not None
+        span = self._ledger.record_span(row.session, row.generation, row.records)
+        assert span is not None
+        src_off, out_off = span
+        path = self._places.path(self._out_path(session), building=row.state == BUILDING)
+        with _reading(path) as fd:
+            marker_len, marker_hash = tail_hash(read_at(fd, path), out_off)
+        shorter = replace(
+            row,
+            src_off=src_off,
+            out_len=out_off,
+            records=row.records - 1,
+            head_len=identity.head_len,
+            head_hash=identity.head_hash,
+            marker_len=identity.marker_len,
+            marker_hash=identity.marker_hash,
+            out_marker_len=marker_len,
+            out_marker_hash=marker_hash,
+            open_tail=False,
+        )
+        with self._ledger.transaction() as change:
+            change.delete_record(row.session, row.generation, row.records)
+            change.put_generation(shorter)
+        return shorter
+
+    def _complete(self, session: SessionRow, row: GenerationRow) -> None:
+        out_path = self._out_path(session)
+        final, built = self._places.path(out_path), self._places.path(out_path, building=True)
+        before = self._ledger.generation(session.id, session.generation)
+        covered = before is not None and self._ledger.starts_with(session.id, row.generation, before.generation)
+        try:
+            if os.path.lexists(built):
+                if before is not None and not covered and os.path.lexists(final):
+                    _archive(final, before.out_len, self._places.archive(out_path, before.generation))
+                self._failpoints.reach("swap-archived")
+                os.replace(built, final)
+                fsync_dir(os.path.dirname(final))
+        except OSError as error:
+            raise OutputError(f"{final}: cannot replace: {error.strerror}") from error
+        self._failpoints.reach("swap-renamed")
+        session.generation = row.generation
+        with self._ledger.transaction() as change:
+            if before is not None:
+                if covered:
+                    change.drop_generation(session.id, before.generation)
+                else:
+                    change.put_generation(replace(before, state=SUPERSEDED))
+            change.put_generation(replace(row, state=CURRENT))
+            change.update_session(session)
+        self._failpoints.reach("swap-after")
+
+    def _finish_move(self, session: SessionRow) -> SessionRow:
+        assert session.moved_from is not None
+        new = self._out_path(session)
+        try:
+            for building in (False, True):
+                source = self._places.path(session.moved_from, building=building)
+                target = self._places.path(new, building=building)
+                if os.path.lexists(source) and not os.path.lexists(target):
+                    make_private_dir(os.path.dirname(target))
+                    os.rename(source, target)
+                    fsync_dir(os.path.dirname(target))
+                    fsync_dir(os.path.dirname(source))
+        except OSError as error:
+            raise OutputError(f"{self._places.path(new)}: cannot move the output: {error.strerror}") from error
+        settled = replace(session, moved_from=None)
+        with self._ledger.transaction() as change:
+            change.update_session(settled)
+        return settled
+
+    def _out_path(self, session: SessionRow) -> bytes:
+        return self._places.of(session)
+
+
+def _cut(path: str, committed: int) -> None:
+    """Cut a longer file; a shorter or missing one is found when it is opened for writing."""
+    try:
+        if os.stat(path, follow_symlinks=False).st_size > committed:
+            os.truncate(path, committed)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise OutputError(f"{path}: cannot cut back: {error.strerror}") from error
+
+
+def _archive(path: str, length: int, target: str) -> None:
+    """Keep `length` bytes of a superseded output, compressed; a complete archive is never written again."""
+    if os.path.lexists(target):
+        return
+    make_private_dir(os.path.dirname(target))
+    part = target + ".tmp"
+    fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE)
+    with open(fd, "wb") as sink, open(path, "rb") as source:
+        with zstandard.ZstdCompressor(level=3).stream_writer(sink, closefd=False) as packed:
+            while length and (block := source.read(min(COPY_BYTES, length))):
+                packed.write(block)
+                length -= len(block)
+        sink.flush()
+        os.fsync(sink.fileno())
+    os.replace(part, target)
+    fsync_dir(os.path.dirname(target))
+
+
+@contextlib.contextmanager
+def _reading(path: str) -> Iterator[int]:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise LedgerError(f"{path}: cannot open: {error.strerror}; put it back or run `compactd forget`") from error
+    try:
+        yield fd
+    finally:
+        os.close(fd)

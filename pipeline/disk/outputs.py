@@ -1,0 +1,189 @@
+"""Output files of the sessions that are being written: append, cut back, and a bounded number of open descriptors."""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from pipeline.disk.failpoints import FailPoints
+from pipeline.disk.files import fsync_dir, make_private_dir, write_all
+from pipeline.disk.identity import tail_hash
+from pipeline.disk.reader import read_at
+from pipeline.errors import LedgerError, OutputError
+
+OPEN_FILES = 256
+RESERVED_FILES = 48
+
+
+def open_limit() -> int:
+    """How many outputs may be open at once: within the process's own limit, with a reserve for all else."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(8, min(OPEN_FILES, soft - RESERVED_FILES))
+
+
+@dataclass(slots=True)
+class Output:
+    """One output file while it is open. `length` counts what was appended, committed or not."""
+
+    path: str
+    fd: int
+    committed: int
+    length: int
+    dirty: bool = False
+    created: bool = False
+
+
+class Outputs:
+    """Open outputs by path, least recently used first."""
+
+    def __init__(self, failpoints: FailPoints) -> None:
+        self._open: OrderedDict[str, Output] = OrderedDict()
+        self._failpoints = failpoints
+        self._limit = open_limit()
+
+    @property
+    def full(self) -> bool:
+        """No further output can be opened before a commit makes the open ones clean."""
+        return len(self._open) >= self._limit and all(output.dirty for output in self._open.values())
+
+    def open(self, path: str, committed: int, marker_len: int, marker_hash: int) -> Output:
+        """The output at `path`, cut to its committed length.
+
+        Raises:
+            LedgerError: the file is gone, too short, or its committed end is not what was written.
+            OutputError: it cannot be opened.
+        """
+        known = self._open.get(path)
+        if known is not None:
+            self._open.move_to_end(path)
+            if not _in_place(known):
+                raise LedgerError(
+                    f"{path}: was deleted or replaced while it was written; run `compactd forget` on it and "
+                    "`compactd backfill` again"
+                )
+            return known
+        self._make_room()
+        created = not os.path.lexists(path)
+        if created and committed:
+            raise LedgerError(
+                f"{path}: need {committed} committed bytes, the file is gone; "
+                f"put it back, or run `compactd forget {path}` and backfill again"
+            )
+        try:
+            make_private_dir(os.path.dirname(path))
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise OutputError(f"{path}: cannot open for writing: {error.strerror}") from error
+        try:
+            cut_back(fd, path, committed, marker_len, marker_hash)
+        except BaseException:
+            os.close(fd)
+            raise
+        output = Output(path, fd, committed, committed, dirty=created, created=created)
+        self._open[path] = output
+        return output
+
+    def append(self, output: Output, block: bytes) -> None:
+        """Append bytes; on an error the file is cut back to its committed length before it is reported."""
+        if not block:
+            return
+        self._failpoints.reach("output-before")
+        if self._failpoints.reached("output-half"):
+            os.write(output.fd, block[: len(block) // 2])
+            self._failpoints.die()
+        output.dirty = True
+        try:
+            write_all(output.fd, block)
+        except OSError as error:
+            self.cut(output)
+            raise OutputError(f"{output.path}: cannot write: {error.strerror}") from error
+        output.length += len(block)
+        self._failpoints.reach("output-after")
+
+    def cut(self, output: Output) -> None:
+        """Drop what was appended since the last commit."""
+        try:
+            os.ftruncate(output.fd, output.committed)
+        except OSError as error:
+            raise OutputError(f"{output.path}: cannot cut back: {error.strerror}") from error
+        output.length = output.committed
+
+    def dirty(self) -> list[Output]:
+        """Outputs with bytes that are not known to be on disk."""
+        return [output for output in self._open.values() if output.dirty]
+
+    def committed(self, output: Output, length: int) -> None:
+        """The ledger has committed this length."""
+        output.committed = length
+        output.dirty = output.length > length
+        output.created = False
+
+    def close(self, path: str) -> None:
+        """Close one output, if it is open."""
+        output = self._open.pop(path, None)
+        if output is not None:
+            os.close(output.fd)
+
+    def close_all(self) -> None:
+        """Close every output as it is."""
+        for path in list(self._open):
+            self.close(path)
+
+    def _make_room(self) -> None:
+        if len(self._open) < self._limit:
+            return
+        for path, output in self._open.items():
+            if not output.dirty:
+                self.close(path)
+                return
+
+
+def cut_back(fd: int, path: str, committed: int, marker_len: int, marker_hash: int) -> None:
+    """Cut a file to its committed length, after making sure that its committed end is what was written.
+
+    Raises:
+        LedgerError: it is shorter, or its end differs.
+    """
+    size = os.fstat(fd).st_size
+    if size < committed:
+        raise LedgerError(
+            f"{path}: need {committed} committed bytes, it has {size}; "
+            f"put it back, or run `compactd forget {path}` and backfill again"
+        )
+    if committed and marker_len and tail_hash(read_at(fd, path), committed) != (marker_len, marker_hash):
+        raise LedgerError(
+            f"{path}: the bytes before {committed} are not the ones that were written; "
+            f"put it back, or run `compactd forget {path}` and backfill again"
+        )
+    if size > committed:
+        try:
+            os.ftruncate(fd, committed)
+        except OSError as error:
+            raise OutputError(f"{path}: cannot cut back: {error.strerror}") from error
+
+
+def sync(fd: int, shown: str) -> None:
+    """fdatasync. A failure is final for the data (reliability.md, 4.6): the caller rebuilds from the last commit."""
+    try:
+        os.fdatasync(fd)
+    except OSError as error:
+        raise OutputError(f"{shown}: cannot flush to disk: {error.strerror}") from error
+
+
+def sync_folder(path: str) -> None:
+    """Make a new file's name durable."""
+    try:
+        fsync_dir(os.path.dirname(path))
+    except OSError as error:
+        raise OutputError(f"{os.path.dirname(path)}: cannot flush to disk: {error.strerror}") from error
+
+
+def _in_place(output: Output) -> bool:
+    try:
+        there = os.stat(output.path, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    here = os.fstat(output.fd)
+    return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)

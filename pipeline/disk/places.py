@@ -1,0 +1,40 @@
+"""Where outputs lie below the output folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from pipeline.disk.rows import RootRow, SessionRow
+
+ARCHIVE = ".generations"
+
+
+class Places:
+    """Paths of outputs, of outputs being built anew, and of archived generations."""
+
+    def __init__(self, out: str, roots: Callable[[], list[RootRow]]) -> None:
+        self.out = out
+        self._roots = roots
+        self._names: dict[int, str] = {}
+
+    def of(self, session: SessionRow) -> bytes:
+        """A session's output below the output folder."""
+        name = self._names.get(session.root)
+        if name is None:
+            self._names = {root.id: root.name for root in self._roots()}
+            name = self._names[session.root]
+        return self.below_out(name, session.out_rel)
+
+    def below_out(self, root_name: str, out_rel: bytes) -> bytes:
+        """An output's path below the output folder: root name, "/", path below the root."""
+        return os.fsencode(root_name) + b"/" + out_rel
+
+    def path(self, out_path: bytes, *, building: bool = False) -> str:
+        """The full path of an output; `building`: of the file that will take its place."""
+        path = os.path.join(self.out, os.fsdecode(out_path))
+        return path + ".tmp" if building else path
+
+    def archive(self, out_path: bytes, generation: int) -> str:
+        """The full path of a superseded generation."""
+        return os.path.join(self.out, ARCHIVE, os.fsdecode(out_path), f"{generation}.jsonl.zst")

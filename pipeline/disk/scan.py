@@ -1,0 +1,200 @@
+"""Finds the session files of roots, folders, globs and single files."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pipeline.errors import UsageError
+from pipeline.settings import RootSettings
+
+_WILD = re.compile(r"[*?\[]")
+# `a.jsonl` that becomes `a.jsonl.zst` is the same session.
+COMPRESSED = (".gz", ".zst")
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A folder (absolute, links resolved) with include patterns; `only` names single files below it."""
+
+    path: str
+    include: tuple[str, ...]
+    format: str = "auto"
+    only: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A source file: its root, its path below it, its full path and what `stat` said."""
+
+    root: Root
+    rel: str
+    path: str
+    size: int
+    mtime_ns: int
+    dev: int
+    inode: int
+
+    @property
+    def named(self) -> bool:
+        """Asked for by name: it is processed even if its format is unknown."""
+        return bool(self.root.only)
+
+
+def roots_of(targets: Sequence[RootSettings | str]) -> list[Root]:
+    """The roots that targets stand for: a folder is one, a file's is its parent, a glob's the part without wildcard.
+
+    Raises:
+        UsageError: a PATH that is missing, or a glob that matches nothing.
+    """
+    include = RootSettings("").include
+    roots: list[Root] = []
+    for target in targets:
+        if isinstance(target, RootSettings):
+            path = os.path.expanduser(target.path)
+            if not os.path.isdir(path):
+                raise UsageError(f"root {target.path}: need a folder, it is {_what(path)}")
+            roots.append(Root(os.path.realpath(path), target.include, target.format))
+        elif os.path.isdir(target):
+            roots.append(Root(os.path.realpath(target), include))
+        elif os.path.lexists(target):
+            if not os.path.isfile(target):
+                raise UsageError(f"{target}: need a file or folder, it is {_what(target)}")
+            folder, name = os.path.split(os.path.abspath(target))
+            roots.append(Root(os.path.realpath(folder), include, only=frozenset({name})))
+        elif _WILD.search(target):
+            roots.append(_glob_root(target, include))
+        else:
+            raise UsageError(f"{target}: need a file, folder or glob, it is missing")
+    return _merged(roots)
+
+
+def scan(roots: Sequence[Root], *, skip: Iterable[str] = ()) -> Iterator[Found]:
+    """Every candidate file of the roots, once each; where two roots hold it the longest root wins.
+
+    `skip`: folders that are never entered (output and state). Folders that cannot be listed are passed over: what
+    is not seen is unknown, not deleted.
+    """
+    hidden = frozenset(os.path.realpath(folder) for folder in skip)
+    taken: set[str] = set()
+    for root in sorted(roots, key=lambda root: (-len(root.path), root.path)):
+        for found in _scan_root(root, hidden):
+            real = os.path.realpath(found.path)
+            if real not in taken:
+                taken.add(real)
+                yield found
+
+
+def look_at(root: Root, rel: str) -> Found | None:
+    """The file at a path below a root as it is now; None if it is no regular file (or gone)."""
+    path = os.path.join(root.path, rel)
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    return Found(root, rel, path, status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino)
+
+
+def wanted(root: Root, rel: str) -> bool:
+    """Does the root's choice of files take this path?"""
+    if root.only:
+        return rel in root.only
+    return any(_pattern(pattern).fullmatch(rel) for pattern in root.include)
+
+
+def output_name(rel: str) -> str:
+    """The output's path below its root's folder: the source's without a compression suffix."""
+    for suffix in COMPRESSED:
+        if rel.endswith(suffix):
+            return rel[: -len(suffix)]
+    return rel
+
+
+def _scan_root(root: Root, hidden: frozenset[str]) -> Iterator[Found]:
+    if root.only:
+        for rel in sorted(root.only):
+            if (found := look_at(root, rel)) is not None:
+                yield found
+        return
+    patterns = [_pattern(pattern) for pattern in root.include]
+    seen_folders: set[tuple[int, int]] = set()
+    # Links to folders are followed; a folder that was entered before is not entered again, so loops end.
+    for folder, names, files in os.walk(root.path, followlinks=True):
+        try:
+            status = os.stat(folder)
+        except OSError:
+            names.clear()
+            continue
+        key = (status.st_dev, status.st_ino)
+        if key in seen_folders or os.path.realpath(folder) in hidden:
+            names.clear()
+            continue
+        seen_folders.add(key)
+        names.sort()
+        for name in sorted(files):
+            rel = os.path.relpath(os.path.join(folder, name), root.path)
+            if any(pattern.fullmatch(rel) for pattern in patterns) and (found := look_at(root, rel)) is not None:
+                yield found
+
+
+def _glob_root(target: str, include: tuple[str, ...]) -> Root:
+    full = os.path.abspath(target)
+    folder = full[: _first_wild(full)].rpartition(os.sep)[0] or os.sep
+    matches = [path for path in glob.glob(full, recursive=True) if os.path.isfile(path)]
+    if not matches:
+        raise UsageError(f"{target}: need a glob that matches files, it matches none")
+    del include
+    base = os.path.realpath(folder)
+    return Root(base, (), only=frozenset(os.path.relpath(path, folder) for path in matches))
+
+
+def _first_wild(path: str) -> int:
+    found = _WILD.search(path)
+    return found.start() if found else len(path)
+
+
+def _merged(roots: list[Root]) -> list[Root]:
+    """Single files of one folder share a root."""
+    merged: dict[tuple[str, bool], Root] = {}
+    for root in roots:
+        key = (root.path, bool(root.only))
+        known = merged.get(key)
+        if known is None:
+            merged[key] = root
+        else:
+            merged[key] = Root(root.path, known.include, known.format, known.only | root.only)
+    return list(merged.values())
+
+
+def _what(path: str) -> str:
+    if os.path.isdir(path):
+        return "a folder"
+    if os.path.isfile(path):
+        return "a file"
+    return "no regular file" if os.path.exists(path) else "missing"
+
+
+def _pattern(glob_pattern: str) -> re.Pattern[str]:
+    """`**/` is any folders or none, `*` any characters but the separator, `?` one of them."""
+    parts: list[str] = []
+    at = 0
+    while at < len(glob_pattern):
+        if glob_pattern.startswith("**/", at):
+            parts.append("(?:.*/)?")
+            at += 3
+        elif glob_pattern[at] == "*":
+            parts.append("[^/]*")
+            at += 1
+        elif glob_pattern[at] == "?":
+            parts.append("[^/]")
+            at += 1
+        else:
+            parts.append(re.escape(glob_pattern[at]))
+            at += 1
+    return re.compile("".join(parts), re.DOTALL)

@@ -1,0 +1,1 @@
+"""Pure knowledge of session formats: where calls, results and copies are, and where their bytes are."""

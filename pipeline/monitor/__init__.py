@@ -1,0 +1,1 @@
+"""Ledger rows turned into what people read: statistics, views, verification."""

@@ -1,0 +1,1 @@
+"""Pure compaction rules: value in, value out."""

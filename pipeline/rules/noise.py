@@ -1,0 +1,106 @@
+"""Runs of lines that are known noise become one line that counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import re2
+
+MIN_RUN_LINES = 2
+
+
+def line_pattern(lines: Iterable[str], *, whole: str = "{}") -> re2._Regexp:
+    """Compile alternatives for whole lines; `whole` places them, as "^{}$" by default within lines.
+
+    The pattern works on UTF-8 bytes, one byte a character, so that lone surrogates do no harm: a character outside of
+    ASCII must not stand in a class.
+    """
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.never_capture = True
+    options.log_errors = False
+    return re2.compile(("(?m)" + whole.replace("{}", f"(?:{'|'.join(lines)})")).encode(), options)
+
+
+def encoded(text: str) -> bytes:
+    """A text's UTF-8 bytes, lone surrogates included: what the patterns above search."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def count(pattern: re2._Regexp, data: bytes, enough: int = -1) -> int:
+    """Matches in a text's bytes, counted up to `enough`."""
+    found = 0
+    for _ in pattern.finditer(data):
+        found += 1
+        if found == enough:
+            break
+    return found
+
+
+def elide_runs(
+    text: str, runs: re2._Regexp, noun: str, *, announces: re2._Regexp | None, keeps: Callable[[str], list[str]]
+) -> str:
+    """Replace runs of noise lines by `… [N <noun> elided] …`.
+
+    Args:
+        text: a tool output, "\\n" or "\\r\\n" line ends.
+        runs: matches a whole run of noise lines, each with its line end; blank lines may stand between them.
+        noun: what the lines are, such as "passing test lines".
+        announces: lines that tell what comes next, such as `=== RUN TestX`; they stay at the end of a run.
+        keeps: gives the lines of a text that must stay (failure lines).
+
+    Returns:
+        The shorter text. Runs of one line, and runs no longer than what takes their place, stay.
+    """
+    data = encoded(text)
+    out: list[bytes] = []
+    at = 0
+    for match in runs.finditer(data):
+        start, end = match.span()
+        out.append(data[at:start])
+        out.append(_short(data[start:end], noun.encode(), announces, keeps))
+        at = end
+    if not at:
+        return text
+    out.append(data[at:])
+    return b"".join(out).decode("utf-8", "surrogatepass")
+
+
+def _short(run: bytes, noun: bytes, announces: re2._Regexp | None, keeps: Callable[[str], list[str]]) -> bytes:
+    """One run in its short form; lines that must stay split it."""
+    lines = [line + b"\n" for line in run.split(b"\n")]
+    last = lines.pop()[:-1]
+    if last:
+        lines.append(last)
+    if len(lines) < MIN_RUN_LINES:
+        return run
+    tail = len(lines)
+    if announces is not None:
+        while tail and (not lines[tail - 1].strip() or announces.match(lines[tail - 1])):
+            tail -= 1
+        if not any(line.strip() for line in lines[tail:]):
+            tail = len(lines)
+    # Names of tests may hold words that count as a failure; such lines stay, whatever they mean.
+    passing = b"".join(lines[:tail]).decode("utf-8", "surrogatepass")
+    kept = frozenset(encoded(line).strip() for line in keeps(passing))
+    if not kept:
+        return _elided(lines[:tail], noun) + b"".join(lines[tail:])
+    out: list[bytes] = []
+    start = 0
+    for at in range(tail):
+        if lines[at].strip() in kept:
+            out.append(_elided(lines[start:at], noun))
+            out.append(lines[at])
+            start = at + 1
+    return b"".join((*out, _elided(lines[start:tail], noun), *lines[tail:]))
+
+
+def _elided(lines: list[bytes], noun: bytes) -> bytes:
+    """The line in place of a run, or the run itself where that is not longer."""
+    whole = b"".join(lines)
+    number = sum(1 for line in lines if line.strip())
+    if number < MIN_RUN_LINES:
+        return whole
+    end = b"\r\n" if whole.endswith(b"\r\n") else b"\n" if whole.endswith(b"\n") else b""
+    short = "… [%d ".encode() % number + noun + " elided] …".encode() + end
+    return short if len(short) < len(whole) else whole

@@ -1,0 +1,1 @@
+"""Builds the chain and runs it: filter, backfill, daemon."""

@@ -1,0 +1,197 @@
+"""The reading side of one session: source bytes to batches, one turn at a time."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+
+from pipeline.disk.identity import MARKER_BYTES, Identity, same_content, signed_hash
+from pipeline.disk.reader import ReadAt, SourceReader, read_at
+from pipeline.errors import SourceError
+from pipeline.formats.detect import detect_bytes
+from pipeline.formats.registry import FORMATS, UNKNOWN
+from pipeline.parcels import Checkpoint
+from pipeline.records import Record
+from pipeline.settings import Settings
+from pipeline.stages.base import Batch, SessionState, new_state
+from pipeline.stages.chain import replay
+
+HEAD_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """Where reading a session starts: what the ledger knows of its last commit.
+
+    `generation` 0: there is none yet. `building`: this generation has not caught up with its source before.
+    `renew`: start a new generation in any case.
+    """
+
+    session: int
+    path: str
+    format: str
+    generation: int = 0
+    building: bool = False
+    src_off: int = 0
+    records: int = 0
+    identity: Identity = Identity()
+    renew: bool = False
+
+
+class SessionReading:
+    """Reads one session in turns. Not thread-safe: one turn at a time.
+
+    Source: README.md, "Architecture"; reliability is the identity check before every turn.
+    """
+
+    def __init__(self, opening: Opening, settings: Settings) -> None:
+        self.session = opening.session
+        self.path = opening.path
+        self._settings = settings
+        self._format = FORMATS[opening.format]
+        self._generation = opening.generation
+        self._building = opening.building
+        self._identity = opening.identity
+        self._renew = opening.renew or opening.generation == 0
+        self._state: SessionState | None = None
+        self._head = b""
+        self._marker = b""
+        self._reader = SourceReader(
+            _no_source,
+            settings.reader,
+            offset=opening.src_off,
+            ordinal=opening.records + 1,
+            document=self._format.whole_document,
+        )
+        self._ended = False
+        """The last record read had no line end: whatever follows belongs to it, and it has to be read again."""
+
+    @property
+    def offset(self) -> int:
+        """Source bytes read so far (not: committed)."""
+        return self._reader.offset
+
+    def turn(self, *, at_end: bool) -> Batch | None:
+        """The next batch; None when there is nothing (more) to read now.
+
+        Args:
+            at_end: a last line without a line end counts as a record, too.
+
+        Raises:
+            SourceError: the file cannot be opened or read.
+        """
+        if self._ended:
+            return None
+        try:
+            fd = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            raise SourceError(f"{self.path}: cannot open: {error.strerror}") from error
+        try:
+            status = os.fstat(fd)
+            if not stat.S_ISREG(status.st_mode):
+                raise SourceError(f"{self.path}: need a regular file, it is something else now")
+            return self._turn(read_at(fd, self.path), status, at_end=at_end)
+        finally:
+            os.close(fd)
+
+    def _turn(self, read: ReadAt, status: os.stat_result, *, at_end: bool) -> Batch | None:
+        size = status.st_size
+        starts = self._renew or not same_content(read, size, self._reader.offset, self._identity)
+        if not starts and self._format.name == UNKNOWN and self._reader.ordinal <= 20:
+            starts = detect_bytes(read(HEAD_BYTES, 0), os.path.basename(self.path)) is not None
+        if starts:
+            self._start(read)
+        elif self._format.whole_document and self._reader.offset and size != self._reader.offset:
+            # A document is written anew at each change, also when its first bytes stay.
+            starts = True
+            self._start(read)
+        state = self._state or self._open_again(read)
+        reader = self._reader
+        reader.use(read)
+        # A document is complete whenever it is read: its writer replaces it as a whole.
+        at_end = at_end or self._format.whole_document
+        records = reader.next(at_end=at_end)
+        if not records and at_end and reader.take_rest_as_long():
+            records = reader.next(at_end=at_end)
+        self._remember(records)
+        done = not records or (reader.offset >= size and not reader.inside_record)
+        finishes = self._building and done
+        if not records and not starts and not finishes:
+            return None
+        self._building = self._building and not finishes
+        open_tail = self._ended = (
+            bool(records)
+            and records[-1].ends
+            and not self._format.whole_document
+            and not records[-1].raw.endswith(b"\n")
+        )
+        checkpoint = Checkpoint(
+            reader.offset,
+            reader.ordinal - 1,
+            self._identity.head_len,
+            self._identity.head_hash,
+            self._identity.marker_len,
+            self._identity.marker_hash,
+            open_tail,
+            size,
+            status.st_mtime_ns,
+            status.st_dev,
+            status.st_ino,
+        )
+        return Batch(self.session, state, records, self._generation, starts, finishes, checkpoint)
+
+    def _start(self, read: ReadAt) -> None:
+        """Begin a new generation at the source's first byte."""
+        if self._format.name == UNKNOWN or self._generation:
+            found = detect_bytes(read(HEAD_BYTES, 0), os.path.basename(self.path))
+            self._format = FORMATS[found] if found else self._format
+        # A generation that was still being built is built again under its number.
+        if not self._building:
+            self._generation += 1
+        self._building = self._generation > 1
+        self._renew = False
+        self._state = new_state(self._format, self._settings)
+        self._head = self._marker = b""
+        self._identity = Identity()
+        self._reader = SourceReader(read, self._settings.reader, document=self._format.whole_document)
+
+    def _open_again(self, read: ReadAt) -> SessionState:
+        """Rebuild what the session remembers from the records that are committed already."""
+        state = new_state(self._format, self._settings)
+        end = self._reader.offset
+        if self._format.compacts and end:
+            reader = SourceReader(read, self._settings.reader)
+            while reader.offset < end:
+                records = [record for record in reader.next(at_end=True) if record.offset < end]
+                if not records:
+                    break
+                replay(Batch(self.session, state, records))
+        self._head = read(min(MARKER_BYTES, end), 0)
+        self._marker = read(min(MARKER_BYTES, end), max(0, end - MARKER_BYTES))
+        self._state = state
+        return state
+
+    def _remember(self, records: list[Record]) -> None:
+        """Keep the first and the last bytes read, for the identity at this place."""
+        if not records:
+            return
+        for record in records:
+            if len(self._head) >= MARKER_BYTES:
+                break
+            self._head = (self._head + record.raw)[:MARKER_BYTES]
+        tail = b""
+        for record in reversed(records):
+            tail = record.raw[-MARKER_BYTES:] + tail
+            if len(tail) >= MARKER_BYTES:
+                break
+        if len(tail) < MARKER_BYTES:
+            tail = self._marker + tail
+        self._marker = tail[-MARKER_BYTES:]
+        self._identity = Identity(
+            len(self._head), signed_hash(self._head), len(self._marker), signed_hash(self._marker)
+        )
+
+
+def _no_source(length: int, offset: int) -> bytes:
+    raise AssertionError(f"no source is open (asked for {length} bytes at {offset})")

@@ -1,0 +1,1 @@
+"""The stages of the chain, a few lines around one pure function each, and the pump that runs them."""

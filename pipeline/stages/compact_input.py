@@ -1,0 +1,64 @@
+"""Stage 2: plan the edits that shrink tool inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from pipeline.formats.base import Format
+from pipeline.records import STAGE_INPUT, Decision, Note, Plan, Site, Treat
+from pipeline.rules.base import COMPACTED, POLICY, SMALL
+from pipeline.rules.marks import holds_mark_value
+from pipeline.rules.tool_input import plan_input
+from pipeline.settings import ToolInputSettings
+from pipeline.stages.base import Batch
+
+
+@dataclass(frozen=True, slots=True)
+class CompactInput:
+    """Plan the cuts of each tool input of a batch; records without any pass as they are."""
+
+    settings: ToolInputSettings
+    name: ClassVar[str] = "compact-input"
+
+    def __call__(self, batch: Batch) -> Batch:
+        shape = input_shape(batch.state.format, self.settings)
+        for record in batch.records:
+            for site in record.sites:
+                if site.treat is Treat.INPUT:
+                    site.decisions.extend(self.decide(site, shape))
+        return batch
+
+    def decide(self, site: Site, shape: Literal["summary", "in-place"]) -> list[Decision]:
+        """A note and plan for each cut of one input; one note without a plan if nothing is cut."""
+        if not self.settings.enabled:
+            return [(Note(STAGE_INPUT, site.tool, "", POLICY), None)]
+        plans = self._plan(site, shape)
+        if plans:
+            return [(plan.note, plan) for plan in plans]
+        return [(Note(STAGE_INPUT, site.tool, "", COMPACTED if holds_mark_value(site.value) else SMALL), None)]
+
+    def _plan(self, site: Site, shape: Literal["summary", "in-place"]) -> list[Plan]:
+        cuts = plan_input(
+            site.tool, site.value, shape=shape, max_chars=self.settings.max_chars, policies=self.settings.policies
+        )
+        return [
+            Plan(
+                site.document,
+                site.path + cut.path,
+                cut.old,
+                cut.new,
+                cut.where,
+                cut.lost_lines,
+                cut.lost_bytes,
+                Note(STAGE_INPUT, site.tool, cut.rule, "", applied=True),
+            )
+            for cut in cuts
+        ]
+
+
+def input_shape(format_: Format, settings: ToolInputSettings) -> Literal["summary", "in-place"]:
+    """The shape of compacted inputs: the format's own unless the settings name one (design, 5.2)."""
+    if settings.shape == "auto":
+        return "summary" if format_.summary_inputs else "in-place"
+    return settings.shape

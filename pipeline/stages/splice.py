@@ -1,0 +1,118 @@
+"""Stage 4: plans to bytes. Values are spliced into the record's own bytes, never re-encoded (design, P2)."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pipeline.formats.decode import encode_value
+from pipeline.formats.spans import apply_checked
+from pipeline.records import Document, Edit, Json, Note, Plan, Record, Where
+from pipeline.rules.base import LOW_SAVINGS
+from pipeline.rules.marks import copy_mark, cut_mark, handle_of, place
+from pipeline.stages.base import Batch
+
+UNSPLICED = "passthrough-unspliced"
+"""The edited record did not decode to what was meant: it stays as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """Turn the plans of a batch into edits and output bytes; `verb` is the word in the marks."""
+
+    verb: str = "recall"
+    name: ClassVar[str] = "splice"
+
+    def __call__(self, batch: Batch) -> Batch:
+        for record in batch.records:
+            splice(record, self.verb)
+        return batch
+
+
+def splice(record: Record, verb: str) -> None:
+    """Set notes, edits and output of one record; drops its decoded form, which is not needed any more."""
+    planned: list[list[Plan]] = [[] for _ in record.documents]
+    for site in record.sites:
+        for note, plan in site.decisions:
+            record.notes.append(note)
+            if plan is not None:
+                planned[plan.document].append(plan)
+    for document, plans in zip(record.documents, planned, strict=True):
+        if plans:
+            _splice_document(record, document, plans, verb)
+    record.output = _joined(record) if record.edits else record.raw
+    for note in record.notes:
+        if not note.applied:
+            note.rule = ""
+    record.documents = []
+    record.sites = []
+
+
+def _splice_document(record: Record, document: Document, plans: list[Plan], verb: str) -> None:
+    digests: list[bytes] = []
+
+    def make(number: int, original: bytes) -> tuple[Json, bytes]:
+        plan = plans[number]
+        digest = hashlib.sha256(original).digest()
+        value = _marked(plan, digest, verb)
+        new = encode_value(value, like=original)
+        del digests[number:]
+        if len(new) >= len(original):
+            digests.append(b"")
+            return plan.old, original
+        digests.append(digest)
+        return value, new
+
+    done = apply_checked(record.raw, document, [(plan.path, plan.old) for plan in plans], make)
+    if done is None:
+        for plan in plans:
+            _leave(plan.note, UNSPLICED)
+        return
+    record.exact_scan = record.exact_scan or done.exact
+    for plan, (start, end), original, new, digest in zip(
+        plans, done.spans, done.originals, done.news, digests, strict=True
+    ):
+        if not digest:
+            _leave(plan.note, LOW_SAVINGS)
+            continue
+        note = plan.note
+        note.bytes_before, note.bytes_after, note.value_digest = end - start, len(new), digest
+        record.edits.append(Edit(start, end, new, original, note))
+
+
+def _leave(note: Note, reason: str) -> None:
+    note.applied, note.reason = False, reason
+
+
+def _marked(plan: Plan, digest: bytes, verb: str) -> Json:
+    if plan.where is Where.NONE:
+        return plan.new
+    handle = handle_of(digest)
+    if plan.copy:
+        mark = copy_mark(plan.lost_bytes, handle, verb)
+    else:
+        mark = cut_mark(plan.lost_lines, plan.lost_bytes, handle, verb)
+    if plan.where is Where.SPLIT:
+        assert isinstance(plan.new, str)
+        return plan.new + mark + plan.tail
+    if plan.where is Where.BLOCK_TEXT:
+        assert isinstance(plan.new, dict)
+        return {**plan.new, "text": f"{plan.new['text']}\n{mark}"}
+    return place(plan.new, mark, plan.where)
+
+
+def _joined(record: Record) -> bytes:
+    """The output record, with each edit's place in it noted."""
+    record.edits.sort(key=lambda edit: edit.start)
+    parts: list[bytes] = []
+    at = length = 0
+    for edit in record.edits:
+        parts.append(record.raw[at : edit.start])
+        length += edit.start - at
+        edit.note.offset = length
+        parts.append(edit.new)
+        length += len(edit.new)
+        at = edit.end
+    parts.append(record.raw[at:])
+    return b"".join(parts)
