@@ -1,7 +1,7 @@
 """What a vault pack holds, byte by byte, so that packs and outputs alone can rebuild a ledger.
 
-A pack is a row of zstd frames and nothing else: `zstd -dc NNNNNN.pack` prints its entries. Each frame has its content
-size and a checksum and holds whole entries. An entry is
+A pack is a row of zstd frames and nothing else: `zstd -dc NNNNNN.pack` prints its entries. A frame holds whole entries
+and ends with a checksum; only the last one of a pack may have no end yet, it is flushed at each commit. An entry is
 
     kind       1 byte     "V" or "E"
     digest16  16 bytes    first half of the SHA-256 of `bytes`

@@ -143,6 +143,28 @@ class Swapper:
         return self._places.of(session)
 
 
+def remove_outputs(places: Places, out_path: bytes) -> None:
+    """Remove a session's output, one being built, and its archived generations.
+
+    Raises:
+        OutputError: a file cannot be removed.
+    """
+    paths = [places.path(out_path), places.path(out_path, building=True)]
+    folder = os.path.dirname(places.archive(out_path, 1))
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        paths += [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith((".zst", ".zst.tmp"))]
+    for path in paths:
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise OutputError(f"{path}: cannot remove: {error.strerror}") from error
+    # Folders stay while other sessions have outputs in them.
+    with contextlib.suppress(OSError):
+        os.removedirs(folder)
+
+
 def _cut(path: str, committed: int) -> None:
     """Cut a longer file; a shorter or missing one is found when it is opened for writing."""
     try:

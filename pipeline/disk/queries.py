@@ -63,8 +63,8 @@ class Queries:
     def starts_with(self, session: int, generation: int, earlier: int) -> bool:
         """True if a generation begins with all records of an earlier one, compared by length and hash."""
         ((missing,),) = self._all(
-            "SELECT count(*) FROM record a WHERE session = :s AND generation = :e AND NOT EXISTS (SELECT 1 FROM record b "
-            "WHERE b.session = :s AND b.generation = :g AND b.ordinal = a.ordinal AND b.hash8 = a.hash8 "
+            "SELECT count(*) FROM record a WHERE session = :s AND generation = :e AND NOT EXISTS ("
+            "SELECT 1 FROM record b WHERE b.session = :s AND b.generation = :g AND b.ordinal = a.ordinal AND b.hash8 = a.hash8 "
             "AND b.src_len = a.src_len)",
             {"s": session, "g": generation, "e": earlier},
         )

@@ -19,6 +19,7 @@ __all__ = [
     "LedgerReader",
     "RecordRow",
     "SessionInfo",
+    "SessionSizes",
     "SiteRow",
     "SumRow",
     "ValueRow",
@@ -121,6 +122,14 @@ class VaultSizes(NamedTuple):
     disk_bytes: int
     raw_bytes: int
     values: int
+
+
+class SessionSizes(NamedTuple):
+    """All sessions together: their source files as last seen, and the committed bytes of the current outputs."""
+
+    sessions: int
+    source_disk_bytes: int
+    output_bytes: int
 
 
 # How a question groups rollup rows `r` of sessions `s` and generations `g`: key, its text, its id, over which rows.
@@ -339,6 +348,14 @@ class LedgerReader(Queries):
         """All about the vault's size; reads the whole value table."""
         ((count, raw),) = self._all("SELECT count(*), coalesce(sum(len), 0) FROM value")
         return VaultSizes(self.vault_bytes(), raw, count)
+
+    def session_sizes(self) -> SessionSizes:
+        """Sums over all sessions."""
+        ((sessions, source, output),) = self._all(
+            "SELECT count(*), coalesce(sum(s.size), 0), coalesce(sum(g.out_len), 0) FROM session s "
+            "LEFT JOIN generation g ON g.session = s.id AND g.generation = s.generation"
+        )
+        return SessionSizes(sessions, source, output)
 
     def _ending(self, end: bytes) -> list[SessionInfo]:
         if not end.strip(b"/"):

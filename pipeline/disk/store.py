@@ -16,12 +16,13 @@ from dataclasses import dataclass, field
 
 from pipeline.disk.entries import EditSpan, RecordEdits, encode_edits
 from pipeline.disk.failpoints import FailPoints
-from pipeline.disk.generations import Swapper
+from pipeline.disk.generations import Swapper, remove_outputs
 from pipeline.disk.identity import Identity, tail_hash
 from pipeline.disk.ledger import Ledger
 from pipeline.disk.lock import FolderLock
 from pipeline.disk.outputs import Output, Outputs, sync, sync_folder
 from pipeline.disk.places import Places
+from pipeline.disk.purge import purge_values
 from pipeline.disk.reader import read_at
 from pipeline.disk.rows import (
     GenerationRow,
@@ -424,6 +425,25 @@ class Store:
         self.commit()
         self._forget_writing(row.session)
         return self._swapper.drop_tail(row, identity)
+
+    def forget(self, session: int) -> dict[str, int]:
+        """Purge a session: its outputs, its rows, and the originals that no other session has.
+
+        The files go first: after a crash the session is still known and can be forgotten again.
+
+        Returns:
+            Counts: records, values.
+        """
+        self.commit()
+        self._forget_writing(session)
+        row = self._ledger.session_row(session)
+        assert row is not None
+        out_path = self._places.of(row)
+        records = sum(generation.records for generation in self._ledger.generations(session))
+        remove_outputs(self._places, out_path)
+        values = self._ledger.unshared_values(session)
+        purge_values(self._vault, self._ledger, values, out_paths=[out_path], sessions=[session])
+        return {"records": records, "values": len(values)}
 
     def _forget_writing(self, session: int) -> None:
         writing = self._writing.pop(session, None)

@@ -1,7 +1,7 @@
-"""The vault: originals of edits in `<state>/vault/NNNNNN.pack`, written by one writer, read by anyone.
+"""Writes the vault: originals of edits in `<state>/vault/NNNNNN.pack`; there is one writer.
 
 `entries.py` documents the bytes. A pack only grows, and only its committed length counts: what lies behind it is cut
-at the next start. Positions are known when a frame is written, so `flush` comes before the rows.
+at the next start.
 """
 
 from __future__ import annotations
@@ -9,222 +9,87 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections import OrderedDict
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import zstandard
 
-from pipeline.disk.entries import (
-    DIGEST_BYTES,
-    EDITS,
-    HEADER,
-    MAX_ENTRY_BYTES,
-    VALUE,
-    EditSpan,
-    Entry,
-    RecordEdits,
-    decode_edits,
-    digest16,
-    encode_edits,
-)
+from pipeline.disk.entries import DIGEST_BYTES, EDITS, HEADER, MAX_ENTRY_BYTES, VALUE, Entry, digest16
 from pipeline.disk.files import PRIVATE_FILE, fsync_dir, make_private_dir, write_all_at
+from pipeline.disk.packs import VaultReader, open_frame
 from pipeline.disk.rows import ValueRow
 from pipeline.errors import LedgerError, OutputError
 
-__all__ = [
-    "EDITS",
-    "VALUE",
-    "EditSpan",
-    "Entry",
-    "RecordEdits",
-    "ValueRow",
-    "VaultReader",
-    "VaultWriter",
-    "decode_edits",
-    "digest16",
-    "encode_edits",
-]
-
 MIB = 1024 * 1024
-READ_BYTES = 256 * 1024
-WRITER_CACHE_BYTES = 16 * MIB
-READER_CACHE_BYTES = 32 * MIB
+FEED_BYTES = 512 * 1024
+"""The compressor gets so much at once."""
+CACHE_BYTES = 16 * MIB
+"""Uncompressed frames kept for comparing values."""
+MAX_WINDOW_LOG = 23
+"""Larger windows cost tens of MB of memory."""
 
 _PACK_NAME = re.compile(r"(\d{6,18})\.pack")
 
 
-class VaultReader:
-    """Reads values and entries of the packs in `folder`; keeps up to `cache_bytes` of uncompressed frames.
+class _OpenFrame:
+    """The frame that is being written. `raw` is its content, of which `fed` bytes went to the compressor."""
 
-    A single frame that is larger than `cache_bytes` is kept, too, until the next one comes.
-    """
-
-    def __init__(self, folder: str, *, cache_bytes: int = READER_CACHE_BYTES) -> None:
-        self.folder = folder
-        self._decompressor = zstandard.ZstdDecompressor()
-        self._cache: OrderedDict[tuple[int, int], bytes | bytearray] = OrderedDict()
-        self._cache_limit = cache_bytes
-        self._cached = 0
-
-    def path(self, pack: int) -> str:
-        """The file of a pack."""
-        return os.path.join(self.folder, f"{pack:06}.pack")
-
-    def read(self, pack: int, frame: int, off: int, length: int) -> bytes:
-        """`length` bytes from `off` of the uncompressed frame that starts at byte `frame` of a pack.
-
-        Raises:
-            LedgerError: the pack cannot be read, or does not have these bytes; names pack and offset.
-        """
-        raw = self._frame(pack, frame)
-        if off < 0 or length < 0 or off + length > len(raw):
-            raise LedgerError(
-                f"{self.path(pack)}: need bytes {off} to {off + length} of the frame at {frame}, "
-                f"it has {len(raw)}; run `compactd repair`"
-            )
-        return bytes(memoryview(raw)[off : off + length])
-
-    def value(self, row: ValueRow) -> bytes:
-        """The original that a row points at, checked against the row's length and digest.
-
-        Raises:
-            LedgerError: the pack does not hold it there.
-        """
-        data = self.read(row.pack, row.frame, row.off, row.len)
-        if digest16(data) != row.digest16:
-            raise LedgerError(
-                f"{self.path(row.pack)}: the value at {row.off} of the frame at {row.frame} is not "
-                f"{row.digest16.hex()}; run `compactd repair`"
-            )
-        return data
-
-    def equal(self, row: ValueRow, value: bytes) -> bool:
-        """True if the row's value is the same bytes.
-
-        Raises:
-            LedgerError: the pack cannot be read.
-        """
-        if row.len != len(value):
-            return False
-        raw = self._frame(row.pack, row.frame)
-        return raw.startswith(value, row.off)
-
-    def entries(self, pack: int, length: int) -> Iterator[Entry]:
-        """The entries in the first `length` bytes of a pack, in order; holds one frame at a time.
-
-        Raises:
-            LedgerError: the pack is shorter, or its frames or entries are damaged.
-        """
-        path = self.path(pack)
-        for frame, raw in self._frames(pack, 0, length):
-            at = 0
-            while at < len(raw):
-                if at + HEADER.size > len(raw):
-                    raise LedgerError(f"{path}: the frame at {frame} ends inside an entry; run `compactd repair`")
-                kind, digest, size = HEADER.unpack_from(raw, at)
-                at += HEADER.size
-                if at + size > len(raw) or kind not in (VALUE, EDITS):
-                    raise LedgerError(f"{path}: no entry at {at} of the frame at {frame}; run `compactd repair`")
-                yield Entry(kind, digest, pack, frame, at, raw[at : at + size])
-                at += size
-
-    def remember(self, pack: int, frame: int, raw: bytes | bytearray) -> None:
-        """Keep a frame that the caller has at hand."""
-        self._cache[pack, frame] = raw
-        self._cached += len(raw)
-        while self._cached > self._cache_limit and len(self._cache) > 1:
-            self._cached -= len(self._cache.popitem(last=False)[1])
-
-    def forget(self) -> None:
-        """Drop the kept frames."""
-        self._cache.clear()
-        self._cached = 0
-
-    def _frame(self, pack: int, frame: int) -> bytes | bytearray:
-        known = self._cache.get((pack, frame))
-        if known is not None:
-            self._cache.move_to_end((pack, frame))
-            return known
-        with contextlib.closing(self._frames(pack, frame, None)) as frames:
-            _, raw = next(frames, (frame, b""))
-        self.remember(pack, frame, raw)
-        return raw
-
-    def _frames(self, pack: int, start: int, end: int | None) -> Generator[tuple[int, bytes], None, None]:
-        """Place and content of each frame from byte `start` up to byte `end`, or up to the end of the file."""
-        path = self.path(pack)
-        try:
-            with open(path, "rb", buffering=0) as file:
-                size = os.fstat(file.fileno()).st_size
-                end = size if end is None else end
-                if size < end or size < start:
-                    raise LedgerError(f"{path}: need {max(start, end)} bytes, it has {size}; run `compactd repair`")
-                rest = b""
-                while start < end:
-                    frame = _Frame(self._decompressor.decompressobj(), path, start)
-                    file_at = start + len(rest)
-                    while not frame.ended:
-                        if not rest:
-                            rest = os.pread(file.fileno(), min(READ_BYTES, end - file_at), file_at)
-                            file_at += len(rest)
-                        rest = frame.feed(rest)
-                    yield start, b"".join(frame.parts)
-                    start = file_at - len(rest)
-        except OSError as error:
-            raise LedgerError(f"{path}: cannot read: {error.strerror}; run `compactd repair`") from error
-
-
-class _Frame:
-    """One frame while it is decompressed."""
-
-    def __init__(self, decompressor: zstandard.ZstdDecompressionObj, path: str, start: int) -> None:
-        self._decompressor = decompressor
-        self._where = f"{path}: the frame at {start}"
-        self.parts: list[bytes] = []
+    def __init__(self, pack: int, start: int, compressor: zstandard.ZstdCompressor) -> None:
+        self.pack = pack
+        self.start = start
+        self.raw = bytearray()
+        self.fed = 0
+        self._compress = compressor.compressobj()
 
     @property
-    def ended(self) -> bool:
-        return self._decompressor.eof
+    def waiting(self) -> int:
+        """Bytes that the compressor does not have yet."""
+        return len(self.raw) - self.fed
 
-    def feed(self, data: bytes) -> bytes:
-        """Take the next bytes of the pack; gives back those behind the end of the frame."""
-        if not data:
-            raise LedgerError(f"{self._where} is cut off; run `compactd repair`")
-        try:
-            self.parts.append(self._decompressor.decompress(data))
-        except zstandard.ZstdError as error:
-            raise LedgerError(f"{self._where} is damaged: {error}; run `compactd repair`") from error
-        return self._decompressor.unused_data
+    def feed(self) -> bytes:
+        """Compress what is waiting; gives what came out, which lags behind."""
+        with memoryview(self.raw) as view, view[self.fed :] as part:
+            data = self._compress.compress(part)
+        self.fed = len(self.raw)
+        return data
+
+    def flush(self) -> bytes:
+        """Feed, and bring out all bytes: they can be decompressed, and the frame goes on."""
+        return self.feed() + self._compress.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+
+    def finish(self) -> bytes:
+        """Feed, and end the frame with its checksum."""
+        return self.feed() + self._compress.flush(zstandard.COMPRESSOBJ_FLUSH_FINISH)
 
 
 class VaultWriter:
     """The one writer of the packs in `folder`; used by one thread at a time.
 
-    `open` comes first. Values and edit lists go into a frame in memory; a frame goes to the current pack when it has
-    `frame_bytes`, or at `flush`. Nothing counts before `committed`; `rollback` takes it all back.
+    `open` comes first. A commit is `flush`, fdatasync of `fds_to_sync`, the ledger's transaction, `committed`; until
+    then `rollback` takes everything back. A frame goes on over commits until it is full, so that small commits
+    compress as well as large ones.
 
     Args:
         folder: made when it is missing, 0700.
         level: zstd level of the frames.
         frame_bytes: uncompressed size of a frame at most; an entry that is larger has a frame of its own.
-        pack_bytes: no frame is added to a pack that is larger.
+        pack_bytes: no frame is begun in a pack that is larger.
     """
 
     def __init__(self, folder: str, *, level: int = 3, frame_bytes: int = 4 * MIB, pack_bytes: int = 256 * MIB) -> None:
         self.folder = folder
         self._frame_bytes = frame_bytes
         self._pack_bytes = pack_bytes
-        self._compressor = zstandard.ZstdCompressor(level=level, write_checksum=True)
-        self._reader = VaultReader(folder, cache_bytes=WRITER_CACHE_BYTES)
+        self._compressor = zstandard.ZstdCompressor(compression_params=_frame_parameters(level, frame_bytes))
+        self._reader = VaultReader(folder, cache_bytes=CACHE_BYTES)
         self._committed: dict[int, int] = {}
         self._lengths: dict[int, int] = {}
         self._fds: dict[int, int] = {}
         self._current = 0
+        """The pack that frames go to; 0 when the next frame starts a new one."""
         self._last = 0
         """The highest pack number so far: none is used twice while the writer lives."""
-        self._raw = bytearray()
-        self._in_frame: list[ValueRow] = []
-        self._written: list[ValueRow] = []
+        self._frame: _OpenFrame | None = None
+        self._rows: list[ValueRow] = []
         self._pending: dict[bytes, list[ValueRow]] = {}
 
     def open(self, committed: Mapping[int, int]) -> None:
@@ -253,13 +118,10 @@ class VaultWriter:
         except OSError as error:
             raise OutputError(f"{self.folder}: cannot open the vault: {error.strerror}") from error
         self._committed = dict(committed)
-        self._lengths = dict(committed)
         self._last = max(self._last, *committed, 0)
-        self._current = max(committed, default=0)
-        self._reader.forget()
-        self._drop_pending()
+        self._reset()
 
-    def add(self, id: int, digest: bytes, value: bytes) -> None:
+    def add(self, id: int, digest: bytes, value: bytes) -> ValueRow:
         """Keep an original under the value id that its ledger row will have.
 
         Args:
@@ -267,15 +129,19 @@ class VaultWriter:
             digest: SHA-256 of `value`, or its first 16 bytes.
             value: the token's source bytes, under 4 GiB.
 
+        Returns:
+            Its row, which `flush` gives, too.
+
         Raises:
-            OutputError: a full frame could not be written; everything since the last commit is taken back.
+            OutputError: the pack could not be written; everything since the last commit is taken back.
             LedgerError: the current pack was deleted or replaced.
         """
         short = digest[:DIGEST_BYTES]
-        off = self._append(VALUE, short, value)
-        row = ValueRow(id, short, 0, 0, off, len(value))
-        self._in_frame.append(row)
+        frame, off = self._append(VALUE, short, value)
+        row = ValueRow(id, short, frame.pack, frame.start, off, len(value))
+        self._rows.append(row)
         self._pending.setdefault(short, []).append(row)
+        return row
 
     def add_record_edits(self, payload: bytes) -> None:
         """Keep the edit list of one record, from `encode_edits`; raises as `add`."""
@@ -294,20 +160,21 @@ class VaultWriter:
         Raises:
             LedgerError: its pack cannot be read.
         """
-        if row.pack:
-            return self._reader.equal(row, value)
-        return row.len == len(value) and self._raw.startswith(value, row.off)
+        frame = self._frame
+        if frame is not None and (row.pack, row.frame) == (frame.pack, frame.start):
+            return row.len == len(value) and frame.raw.startswith(value, row.off)
+        return self._reader.equal(row, value)
 
     def flush(self) -> list[ValueRow]:
-        """Write the current frame; the rows of all values added since the last `flush`, with their places.
+        """Write what is in memory; the rows of all values added since the last `flush`.
 
         Raises:
             OutputError: it could not be written; everything since the last commit is taken back.
             LedgerError: the current pack was deleted or replaced.
         """
-        if self._raw:
-            self._write_frame()
-        rows, self._written = self._written, []
+        if self._frame is not None and self._frame.waiting:
+            self._write(self._frame.pack, self._frame.flush())
+        rows, self._rows = self._rows, []
         return rows
 
     def fds_to_sync(self) -> list[int]:
@@ -320,7 +187,7 @@ class VaultWriter:
 
     def committed(self) -> None:
         """The ledger has committed `lengths()` and the rows of `flush`."""
-        if self._raw or self._written:
+        if self._rows or (self._frame is not None and self._frame.waiting):
             raise RuntimeError("vault: committed before flush")
         self._committed = dict(self._lengths)
         self._pending.clear()
@@ -329,10 +196,8 @@ class VaultWriter:
 
     def rollback(self) -> None:
         """Take back everything since the last commit; never fails."""
-        self._drop_pending()
-        self._reader.forget()
-        for pack in self.lengths():
-            fd, kept = self._fds[pack], self._committed.get(pack)
+        for pack, fd in list(self._fds.items()):
+            kept = self._committed.get(pack)
             # What cannot be cut now lies behind the committed length: it is overwritten, or cut by the next `open`.
             with contextlib.suppress(OSError):
                 if kept is None:
@@ -340,12 +205,13 @@ class VaultWriter:
                 else:
                     os.ftruncate(fd, kept)
             if kept is None:
-                os.close(self._fds.pop(pack))
-        self._lengths = dict(self._committed)
-        self._current = max(self._committed, default=0)
+                del self._fds[pack]
+                os.close(fd)
+        self._reset()
 
     def start_pack(self) -> None:
-        """Let the next frame start a new pack, whatever the size of the current one."""
+        """Let the next frame start a new pack. Nothing may be pending; the frame of the last commit stays open."""
+        self._frame = None
         self._current = 0
 
     def entries(self, pack: int) -> Iterator[Entry]:
@@ -360,6 +226,8 @@ class VaultWriter:
         """
         self._reader.forget()
         for pack in packs:
+            if pack == self._current:
+                self.start_pack()
             self._committed.pop(pack, None)
             self._lengths.pop(pack, None)
             if pack in self._fds:
@@ -368,52 +236,66 @@ class VaultWriter:
                 os.unlink(self._path(pack))
             except OSError as error:
                 raise OutputError(f"{self._path(pack)}: cannot remove: {error.strerror}") from error
-            if pack == self._current:
-                self._current = 0
 
     def close(self) -> None:
         """Close the packs; what was not committed is cut at the next `open`."""
         for fd in self._fds.values():
             os.close(fd)
         self._fds.clear()
+        self._frame = None
 
-    def _append(self, kind: bytes, digest: bytes, data: bytes) -> int:
-        """Add an entry to the frame; the place of its bytes."""
+    def _append(self, kind: bytes, digest: bytes, data: bytes) -> tuple[_OpenFrame, int]:
+        """Add an entry to the frame; the frame, and the place of the entry's bytes in it."""
         if len(data) > MAX_ENTRY_BYTES:
             raise ValueError(f"vault: need an entry under 4 GiB, got {len(data)} bytes")
-        if self._raw and len(self._raw) + HEADER.size + len(data) > self._frame_bytes:
-            self._write_frame()
-        self._raw += HEADER.pack(kind, digest, len(data))
-        off = len(self._raw)
-        self._raw += data
-        return off
+        frame = self._frame
+        if frame is not None and len(frame.raw) + HEADER.size + len(data) > self._frame_bytes:
+            self._write(frame.pack, frame.finish())
+            self._reader.remember(frame.pack, frame.start, frame.raw)
+            frame = self._frame = None
+        if frame is None:
+            pack = self._ready_pack()
+            frame = self._frame = _OpenFrame(pack, self._lengths[pack], self._compressor)
+        frame.raw += HEADER.pack(kind, digest, len(data))
+        off = len(frame.raw)
+        frame.raw += data
+        if frame.waiting >= FEED_BYTES:
+            self._write(frame.pack, frame.feed())
+        return frame, off
 
-    def _write_frame(self) -> None:
-        data = self._compressor.compress(self._raw)
+    def _write(self, pack: int, data: bytes) -> None:
+        if not data:
+            return
         try:
-            pack = self._pack()
-            start = self._lengths[pack]
-            write_all_at(self._fds[pack], data, start)
+            self._check_in_place(pack)
+            write_all_at(self._fds[pack], data, self._lengths[pack])
+        except LedgerError:
+            self.rollback()
+            raise
         except OSError as error:
             self.rollback()
-            raise OutputError(f"{self.folder}: cannot write to the vault: {error.strerror}") from error
-        self._lengths[pack] = start + len(data)
-        for row in self._in_frame:
-            placed = row._replace(pack=pack, frame=start)
-            self._written.append(placed)
-            same_digest = self._pending[row.digest16]
-            same_digest[same_digest.index(row)] = placed
-        self._in_frame.clear()
-        self._reader.remember(pack, start, self._raw)
-        self._raw = bytearray()
+            raise OutputError(f"{self._path(pack)}: cannot write: {error.strerror}") from error
+        self._lengths[pack] += len(data)
 
-    def _pack(self) -> int:
-        """The pack that the next frame goes to, opened."""
-        if self._current and self._lengths[self._current] < self._pack_bytes:
-            if self._current not in self._fds:
-                self._fds[self._current] = os.open(self._path(self._current), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-            self._check_in_place(self._current)
-            return self._current
+    def _ready_pack(self) -> int:
+        """The pack that the next frame goes to, open and behind a whole frame."""
+        pack = self._current
+        if pack and self._lengths[pack] >= self._pack_bytes:
+            pack = self._current = 0
+        try:
+            if not pack:
+                return self._new_pack()
+            if pack not in self._fds:
+                self._fds[pack] = os.open(self._path(pack), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError as error:
+            self.rollback()
+            raise OutputError(f"{self.folder}: cannot open a pack: {error.strerror}") from error
+        start = open_frame(self._path(pack), self._lengths[pack])
+        if start is not None:
+            self._write(pack, self._reader.frame_end(pack, start, self._lengths[pack]))
+        return pack
+
+    def _new_pack(self) -> int:
         pack = self._last + 1
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
         self._fds[pack] = os.open(self._path(pack), flags, PRIVATE_FILE)
@@ -432,11 +314,25 @@ class VaultWriter:
         if there is None or not os.path.samestat(there, here) or here.st_size < self._lengths[pack]:
             raise LedgerError(f"{path}: was deleted, replaced or cut while it was written; run `compactd repair`")
 
-    def _drop_pending(self) -> None:
-        self._raw = bytearray()
-        self._in_frame.clear()
-        self._written.clear()
+    def _reset(self) -> None:
+        """Forget all that is not committed. The frame goes, too: its compressor is ahead of the commit."""
+        self._frame = None
+        self._rows.clear()
         self._pending.clear()
+        self._reader.forget()
+        self._lengths = dict(self._committed)
+        self._current = max(self._committed, default=0)
 
     def _path(self, pack: int) -> str:
         return self._reader.path(pack)
+
+
+def _frame_parameters(level: int, frame_bytes: int) -> zstandard.ZstdCompressionParameters:
+    """The level's parameters, with a window that spans a whole frame and tables that go with it.
+
+    Level 3 alone looks back 2 MiB through small tables: the same vault was 9 % larger, a tenth faster to write.
+    """
+    window = max(10, min((frame_bytes - 1).bit_length(), MAX_WINDOW_LOG))
+    return zstandard.ZstdCompressionParameters.from_level(
+        level, window_log=window, hash_log=max(6, window - 3), chain_log=max(6, window - 4), write_checksum=True
+    )

@@ -13,7 +13,7 @@ import orjson
 
 from pipeline.records import BLANK, NOT_JSON, NOT_OBJECT, NOT_UTF8, NUL_RUN, TOO_DEEP, Document, Json
 
-MAX_DEPTH = 900
+MAX_DEPTH = 400
 """Levels of nesting a document may have: below Python's recursion limit, so whoever walks a value may recurse."""
 MAX_GLUED = 10_000
 """Documents that one record may have; real ones have two or three."""
@@ -98,11 +98,12 @@ def encode_value(value: Json, *, like: bytes = b"") -> bytes:
     Returns:
         UTF-8 bytes that decode to the value. Infinity is written as `1e999`.
     """
-    if like and like.isascii() and _WIDE_ESCAPE.search(like):
-        return encode_with_json(value, ascii_only=True)
     try:
         data = orjson.dumps(value)
     except TypeError:  # lone surrogates, over 254 levels
+        return encode_with_json(value, ascii_only=True)
+    # Asked last: a search through a long token costs more than all else here.
+    if like and not data.isascii() and like.isascii() and _WIDE_ESCAPE.search(like):
         return encode_with_json(value, ascii_only=True)
     # orjson writes null for infinity.
     if b"null" in data and type(value) is not str and _has_infinity(value):

@@ -127,7 +127,7 @@ def _split(command: str) -> list[list[str]]:
         assert match is not None  # "." takes any character
         kind, token = match.lastgroup, match[0]
         at = match.end()
-        if kind == "tag" or kind == "heredoc":
+        if kind in ("tag", "heredoc"):
             end_word()
             tags.append(match["tag"])
         elif kind == "space":
@@ -201,9 +201,7 @@ def _unwrap(words: list[str], depth: int) -> list[tuple[str, ...]]:
             elif pair == ("docker", "compose"):
                 return [("docker", *words[words.index("compose") :])]
             if name in _HAS_PLACE:
-                at += 1
-            if name == "coverage" and at < len(words) and words[at - 1] == "-m":
-                continue
+                at = _skip_options(words, at + 1, name)
         elif name in _PLAIN_WRAPPERS and pair[1]:
             at = _skip_options(words, at + 1, name)
             if name in ("timeout", "gtimeout") and at < len(words) and _DURATION.fullmatch(words[at]):

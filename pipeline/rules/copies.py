@@ -36,10 +36,10 @@ class Seen:
         """Remember a text, and itself without surrounding blanks (results are trimmed, their copies often not)."""
         if len(text) < self._min:
             return
-        self._add(digest_of(text), guarded)
+        self._add(digest_of(text), guarded=guarded)
         stripped = text.strip()
-        if len(stripped) != len(text):
-            self._add(digest_of(stripped), guarded)
+        if stripped is not text and len(stripped) != len(text):
+            self._add(digest_of(stripped), guarded=guarded)
 
     def remember_result(self, text: str, *, is_read: bool, is_error: bool) -> None:
         """Remember a visible result and the forms its copies are known to take (formats.md, 2)."""
@@ -50,9 +50,10 @@ class Seen:
             self.remember(without_line_numbers(text), guarded=False)
 
     def remember_input(self, value: Json) -> None:
-        """Remember every long string of a tool input: file bodies, prompts, edit strings."""
+        """Remember every long string of a tool input: file bodies, prompts, edit strings; their copies are exact."""
         if isinstance(value, str):
-            self.remember(value, guarded=False)
+            if len(value) >= self._min:
+                self._add(digest_of(value), guarded=False)
         elif isinstance(value, dict):
             for child in value.values():
                 self.remember_input(child)
@@ -91,7 +92,7 @@ class Seen:
         if len(self._growing) > GROWING_KEPT:
             self._growing.popitem(last=False)
 
-    def _add(self, digest: bytes, guarded: bool) -> None:
+    def _add(self, digest: bytes, *, guarded: bool) -> None:
         self._texts[digest] = guarded or self._texts.get(digest, False)
         if len(self._texts) > self._kept:
             self._texts.popitem(last=False)

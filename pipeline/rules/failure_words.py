@@ -46,7 +46,7 @@ _ENGLISH = (
     r"\bexit(?:ed|s)? (?:prematurely|unexpectedly|abnormally)|non-?zero|return(?:ed)?[ _-]?code[\"']?[:= ]+-?[1-9]",
     r"\brc[\"']?[:= ]+-?[1-9]|returned?[:= ]+-?[1-9][0-9]* exit|returned (?:-?[1-9][0-9]*|1)\b|\bcode elifecycle",
     r"http/[0-9.]+\"? [45][0-9][0-9]\b|\bstatus(?:[ _]?code)?[\"']?[ :=]+[45][0-9][0-9]\b",
-    r"\b(?:400 bad|401 un|402 pay|403 for|404 not|405 met|408 req|409 con|410 gon|413 |415 uns|422 unp|429 too|500 int|50[1-4] [a-z])",
+    r"\b(?:400 bad|401 un|402 pay|403 for|404 not|405 met|408 req|409 con|410 gon|413 |415 uns|422 unp|429 too|500 int|501 not|502 bad|503 ser|504 gat)",
     r"\"level\" ?: ?(?:[56]0)\b|\blevel[=: ]+[\"']?(?:crit|alert|emerg|severe)|unmarshal|unpickl|ora-[0-9]{4,5}",
     r"sqlstate|badarg|badmatch|function_clause|noproc\b|undefined is not|sorry, |whoops|uh[- ]oh|giving up|gave up",
     r"no longer (?:exists|available|supported)|dropped (?:packet|connection|message)|lost (?:\d|packet|data)|panick",
@@ -173,46 +173,59 @@ BENIGN_LINE = re.compile(
     r"|^(?:Collecting|Requirement already satisfied:) \S+(?: in \S+)?(?: \(\S+\))?\s*$",
 )
 """Lines that report no failure whatever words they hold, unless they count some."""
+NONE_COUNTED = _compiled(_ZERO_BEFORE + r"0(?: ?(?:/|of|out of) ?[0-9]+)? +" + _ADJECTIVES + _KINDS + r"\b")
+"""`0 errors`, `3 passed, 0 failed`; group 1 stands before it and stays."""
+
+_NO_HINT = _compiled(
+    r"\b(?:no|zero|without|free|keine?r?|ohne|sans|aucune?|sin|nessun[ao]?|senza|sem|nenhum|geen|zonder|brak|ing[ae]n?)\b"
+    r"|без|нет"
+)
+_VALUE_HINT = _compiled(r"[:=][ \t]*(?:0(?:[^0-9a-z]|$)|0\.0|null|none|nil|false|undefined|\[|\{|\"\"|'')")
+_FLAG_HINT = _compiled(r"--[a-z]|-werror|-wno-error|error[- ]free|time_?out[a-z_.-]*\"")
+_CJK_HINT = _compiled(r"0 ?(?:个|個|つの|件|개|错|錯|失|异|異|エ|오|실)|没有|沒有|无|無|未发现|未發現|零|なし|ありません|ない|없|[:=] ?0|：")
 BENIGN_PHRASES = (
     (
-        re.compile(_ZERO_BEFORE + r"0(?: ?(?:/|of|out of) ?[0-9]+)? +" + _ADJECTIVES + _KINDS + r"(?!\w)", _FLAGS),
-        r"\1 ",
-    ),
-    (
+        _NO_HINT,
         re.compile(
             r"\b(?:no|zero|without(?: any)?|free of|keine?r?|ohne|sans|aucune?|sin|nessun[ao]?|senza|sem|nenhum|geen|zonder"
             r"|brak|inga|ingen|нет|без) +" + _ADJECTIVES + _KINDS + _AFTER_NONE,
             _FLAGS,
         ),
-        " ",
     ),
     (
+        _VALUE_HINT,
         re.compile(
             _KINDS + r"(?:_?count|_total|_msg|_message|_code)?[\"']?\s*[:=]\s*"
             r"(?:(?:0(?:\.0+)?)(?=\s*(?:$|[,;)\]}|\"']|\.(?![0-9])|\s[\w -]{1,24}[:=]))"
             r"|(?:null|none|nil|false|undefined|\[\s*\]|\{\s*\}|\"\"|'')(?=\s*(?:$|[,;)\]}|])))",
             _FLAGS,
         ),
-        " ",
     ),
-    (re.compile(r"(?<![\w-])--[a-z][\w-]*|(?<!\S)-W(?:no-)?error(?:=[\w-]+)?|\berror[- ]free\b", _FLAGS), " "),
-    (re.compile(r"\"[\w.-]{0,40}time_?out[\w.-]{0,40}\"\s*:\s*[0-9]+", _FLAGS), " "),
     (
+        _FLAG_HINT,
+        re.compile(
+            r"(?<![\w-])--[a-z][\w-]*|(?<!\S)-W(?:no-)?error(?:=[\w-]+)?|\berror[- ]free\b"
+            r"|\"[\w.-]{0,40}time_?out[\w.-]{0,40}\"\s*:\s*[0-9]+",
+            _FLAGS,
+        ),
+    ),
+    (
+        _CJK_HINT,
         re.compile(
             "(?<![0-9.,])0 ?(?:个|個|つの|件の?|개의?)? ?(?:错误|錯誤|失败|失敗|异常|異常|エラー|오류|실패)"
             "|(?:没有|沒有|无|無|未发现|未發現|零)(?:任何)?(?:错误|錯誤|失败|失敗|异常|異常)"
             "|(?:エラー|失敗|例外|異常)(?:は|が)?(?:なし|ありません(?:でした)?|ない)|(?:오류|실패|에러)(?:가|이|는)? ?없"
             r"|(?:错误|錯誤|失败|失敗|エラー|오류|실패) ?[:：=] ?0(?![\w.])"
         ),
-        " ",
     ),
 )
-"""What says that nothing failed, with its replacement."""
+"""What else says that nothing failed: a quick test over bytes, and what is then taken out of the text."""
+NAME_HINT = _compiled(rf"[/\\][^ \t\n]*(?:{_STEMS})|(?:{_STEMS})[^ \t\n]*[/\\.]")
 
 DOUBT = _compiled(
     r"\b(?:0|no|zero|without|free|keine?r?|ohne|sans|aucune?|sin|nessun[ao]?|senza|sem|nenhum|geen|zonder|brak|ing[ae]n?)\b"
     r"|без|нет|没有|沒有|无|無|未发现|未發現|零|なし|ありません|ない|없|： ?0"
-    r"|[:=][ \t]*[\"']?(?:0|null|none|nil|false|undefined|\[|\{|\"|')"
+    r"|[:=][ \t]*(?:0(?:[^0-9a-z]|$)|null|none|nil|false|undefined|\[|\{|\"\"|'')"
     rf"|[/\\][^ \t\n]*(?:{_STEMS})|(?:{_STEMS})[^ \t\n]*[/\\.]"
     r"|--[a-z]|-werror|-wno-error|error[- ]free|time_?out[a-z_.-]*\""
     r"|^[ \t]*(?:✓|✔|√|☑|✅|test\b|--- |=== |ok\b|\?|pass|\[ |modified|new file|renamed|deleted|copied|typechange)"
@@ -221,3 +234,9 @@ DOUBT = _compiled(
     r"|lines? elided\]"
 )
 """Without one of these a candidate is a failure; with one it is looked at more closely."""
+
+VOLATILE_HINT = _compiled(
+    r"[0-9]:[0-5][0-9]|[0-9]{4}[-/.][0-9]{2}|[0-9] ?(?:n|µ|μ|u|m|s|h)|[0-9] ?%|[0-9a-f]{8}|attempt|retr|tries|\btry|backoff"
+    r"|\[[0-9]{3}|\[[ 0-9]+\.|pid|process id|thread id|tid|[0-9]/[a-z]"
+)
+"""Without one of these nothing in a line changes from one occurrence to the next."""

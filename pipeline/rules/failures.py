@@ -15,10 +15,13 @@ from pipeline.rules.failure_words import (
     CANDIDATE,
     COUNTED,
     DOUBT,
+    NAME_HINT,
+    NONE_COUNTED,
     PATH_TOKEN,
     SHAPE,
     STEM,
     SUFFIXES,
+    VOLATILE_HINT,
     WORDS,
 )
 
@@ -111,7 +114,8 @@ def find_failures(text: str) -> Failures:
             break
         hit = CANDIDATE.search(data, scanned + 1)
     lines = data.split(b"\n")
-    strong = [number for number in candidates if _reports(lines[number])]
+    known = {line: _reports(line) for line in {lines[number] for number in candidates}}
+    strong = [number for number in candidates if known[lines[number]]]
     if not strong:
         return NO_FAILURES
     numbers = _with_neighbours(lines, strong)
@@ -135,10 +139,13 @@ def _reports(line: bytes) -> bool:
     text = line.decode("utf-8", "replace")
     if BENIGN_LINE.search(text) is not None and COUNTED.search(line) is None:
         return False
-    text = PATH_TOKEN.sub(_without_names, text)
-    for pattern, instead in BENIGN_PHRASES:
-        text = pattern.sub(instead, text)
-    return WORDS.search(text.encode("utf-8", "surrogatepass")) is not None
+    if NAME_HINT.search(line) is not None:
+        line = PATH_TOKEN.sub(_without_names, text).encode("utf-8", "surrogatepass")
+    line = NONE_COUNTED.sub(rb"\1 ", line)
+    for hint, phrase in BENIGN_PHRASES:
+        if hint.search(line) is not None:
+            line = phrase.sub(" ", line.decode("utf-8", "replace")).encode("utf-8", "surrogatepass")
+    return WORDS.search(line) is not None
 
 
 def _without_names(token: re.Match[str]) -> str:
@@ -268,16 +275,18 @@ _VOLATILE = re.compile(
     r"|^\s{0,8}\[[0-9]{3,10}\](?!\w))",
     re.IGNORECASE,
 )
+# The start of most log lines, so often met that it has its own, quick pattern.
+_TIME_FIRST = re.compile(rf"(\s{{0,8}}[\[(\"]?){_DAY}[T _,]{{1,2}}{_TIME}{_ZONE}", re.IGNORECASE)
 # From here on a line says what was expected and what came instead; nothing in it is noise.
 _COMPARES = re.compile(
     r"\bexpect|\b(?:got|wants?|wanted|received|actual|should|instead|but was|must be|to be|assert\w*)\b|[!=]=|(?:left|right):",
     re.IGNORECASE,
 )
 _BRACKETS_AT_END = re.compile(r" ?\([^()]{1,80}\)[\s.]{0,8}$")
-_DIGIT = re.compile(r"[0-9]")
 _BLANKS = ("", "<time>", "<uuid>", "<hex>", "<n>", "<%>", "<dur>", "<pid>")
-# A line that starts with its time may carry a process id in brackets behind it.
-_PID_BEHIND_TIME = re.compile(r"(?<=<time>)([\])]? ?)\[[0-9]{1,10}\]")
+# A process id alone in brackets behind a line's time; behind one that is not at the start it is not looked for.
+_PID_BEHIND_TIME = re.compile(r"([\])]? ?)\[[0-9]{1,10}\](?!\w)")
+_NUMBER = re.compile(r"[0-9]+")
 
 
 def failure_key(line: str) -> str:
@@ -290,16 +299,24 @@ def failure_key(line: str) -> str:
     Source: design, P4.
     """
     line = bare_line(line)
-    if _DIGIT.search(line) is None:
-        return line
+    time = _TIME_FIRST.match(line)
+    start = ""
+    if time is not None:
+        start = time[1] + _BLANKS[1]
+        line = line[time.end() :]
+        pid = _PID_BEHIND_TIME.match(line)
+        if pid is not None:
+            start = start + pid[1] + _BLANKS[7]
+            line = line[pid.end() :]
+    if VOLATILE_HINT.search(line.encode("utf-8", "surrogatepass")) is None:
+        return start + line
     compares = _COMPARES.search(line)
     if compares is None:
-        return _blanked(line)
+        return start + _VOLATILE.sub(_blank, line)
     cut = compares.start()
     at_end = _BRACKETS_AT_END.search(line, max(cut, len(line) - 100))
-    if at_end is None or _COMPARES.search(at_end[0]) is not None:
-        return _blanked(line[:cut]) + line[cut:]
-    return _blanked(line[:cut]) + line[cut : at_end.start()] + _blanked(at_end[0])
+    end = len(line) if at_end is None or _COMPARES.search(at_end[0]) is not None else at_end.start()
+    return start + _VOLATILE.sub(_blank, line[:cut]) + line[cut:end] + _VOLATILE.sub(_blank, line[end:])
 
 
 def bare_line(line: str) -> str:
@@ -318,11 +335,6 @@ def failure_keys(lines: Iterable[str]) -> dict[str, str]:
     return keys
 
 
-def _blanked(line: str) -> str:
-    line = _VOLATILE.sub(_blank, line)
-    return _PID_BEHIND_TIME.sub(r"\1<pid>", line) if "<time>" in line and "[" in line else line
-
-
 def _blank(found: re.Match[str]) -> str:
     kind = found.lastindex or 1
     if kind == 1:
@@ -331,6 +343,3 @@ def _blank(found: re.Match[str]) -> str:
         # The word stays: "retry 2" and "attempt 2" differ.
         return _NUMBER.sub("<n>", found[0])
     return _BLANKS[kind - 1]
-
-
-_NUMBER = re.compile(r"[0-9]+")

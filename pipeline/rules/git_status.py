@@ -36,7 +36,7 @@ _SENTENCE = re.compile(
       |and[ ]have[ ][0-9]+[ ]and[ ][0-9]+[ ]different|interactive[ ]rebase[ ]in[ ]progress|Last[ ]commands?[ ]done
       |Next[ ]commands?[ ]to[ ]do|No[ ]commands[ ](?:done|remaining)|[ ]{3}(?:pick|edit|reword|squash|fixup|drop)[ ]
       |[ ]{2}\((?:fix|all)[ ]conflicts|Revert[ ]currently|Cherry-pick[ ]currently|Untracked[ ]files[ ]not[ ]listed
-      |Splitting[ ]a[ ]commit|On[ ]branch[ ]""",
+      |Splitting[ ]a[ ]commit""",
     re.VERBOSE,
 )
 _ENTRY = re.compile(r"(\t| {8})(?:([a-z][a-z ]{2,20}:[ ]+))?(\S.*)$")
@@ -93,8 +93,6 @@ def _report_end(lines: list[str], start: int) -> int:
         elif _SECTION.match(line) or _CLEAN.match(line) or (_HINT.match(line) and not line.startswith(" ")):
             signs += 1
         elif line and not (_HINT.match(line) or _SENTENCE.match(line) or (signs and _ENTRY.match(line))):
-            break
-        elif line.startswith("On branch "):
             break
         at += 1
         if line:

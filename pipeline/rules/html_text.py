@@ -14,18 +14,20 @@ MAX_LINK_CHARS = 100
 MAX_QUOTED_CHARS = 2000
 """A ">" in a quoted attribute is looked past this far."""
 
-_INLINE = frozenset(
-    "a abbr acronym area audio b base basefont bdi bdo big button canvas center cite code col colgroup data datalist del dfn"
-    " embed em font frame frameset i img input ins kbd label link map mark meta meter nobr object optgroup option output"
-    " param picture progress q rp rt ruby s samp select slot small source span strike strong sub summary sup textarea"
-    " time track tt u var video wbr iframe noscript noembed noframes svg template script style title dialog".split()
+_INLINE_NAMES = (
+    "a abbr acronym area audio b base basefont bdi bdo big button canvas center cite code col colgroup data datalist"
+    " del dfn embed em font frame frameset i img input ins kbd label link map mark meta meter nobr object optgroup"
+    " option output param picture progress q rp rt ruby s samp select slot small source span strike strong sub summary"
+    " sup textarea time track tt u var video wbr iframe noscript noembed noframes svg template script style title"
+    " dialog"
 )
-_BLOCK = frozenset(
-    "address article aside blockquote body br caption dd details dir div dl dt fieldset figcaption figure footer form head"
-    " header hgroup hr html legend li main menu menuitem nav ol p pre search section table tbody tfoot thead tr ul"
-    " h1 h2 h3 h4 h5 h6 td th".split()
+_BLOCK_NAMES = (
+    "address article aside blockquote body br caption dd details dir div dl dt fieldset figcaption figure footer form"
+    " head header hgroup hr html legend li main menu menuitem nav ol p pre search section table tbody tfoot thead tr"
+    " ul h1 h2 h3 h4 h5 h6 td th"
 )
-_KNOWN = _INLINE | _BLOCK
+_BLOCK = frozenset(_BLOCK_NAMES.split())
+_KNOWN = _BLOCK.union(_INLINE_NAMES.split())
 # What stands in these is no text of the page.
 _HIDDEN = frozenset(
     {"script", "style", "template", "svg", "iframe", "noembed", "noframes", "object", "canvas", "select"}
@@ -34,6 +36,9 @@ _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _NAME = re.compile(r"/?([A-Za-z][A-Za-z0-9]*)(?=[\s/>]|$)")
 _HREF = re.compile(r"""\shref[ ]?=[ ]?(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_ESCAPED_NAME = re.compile(r"/?+([!?]?)([A-Za-z0-9_:-]{0,40}+)")
+# Names that markers of agents have; `<module>` or `<T>` are plain text.
+_GUARDED_NAME = re.compile(r"[a-z0-9]*[-_:]|system|untrusted|external|tool|user|assistant|human|function|invoke")
 # How a page starts, after blanks, a byte order mark, an XML declaration and comments.
 _PAGE = re.compile(r"<(?:!doctype\s+html|html|head|body)(?:\s[^<>]*)?>", re.IGNORECASE)
 _FRAGMENT_TAG = re.compile(r"</(?:a|p|div|span|li|ul|h[1-6]|td|tr|script|section)>", re.IGNORECASE)
@@ -47,8 +52,8 @@ def html_to_text(text: str) -> str:
 
     Scripts, styles, comments and tags go, blocks become lines, list items `- `, headings `# `, short links
     `text (url)`; entities are decoded, `<pre>` keeps its lines. Only the names of HTML elements count as tags:
-    markers such as `<system-reminder>` stay as they are, and an escaped "<" before a letter stays escaped, so that
-    no page can write a marker.
+    markers such as `<system-reminder>` stay as they are, and an escaped "<" before the name of an element or of a
+    marker stays escaped, so that no page can write a marker.
 
     Returns:
         The text; the input itself if what came out would look like a page again.
@@ -218,12 +223,15 @@ def _tag_end(piece: str, close: int) -> int:
 
 
 def _decoded(match: re.Match[str]) -> str:
+    """The character of an entity; a "<" only where it can start neither an element nor a marker."""
     char = html.unescape(match[0])
-    if "<" in char:
-        after = match.string[match.end() : match.end() + 1]
-        # At the end of the piece nobody knows what will follow.
-        return match[0] if not after or after.isalpha() or after in "/!?&" else char
-    return char
+    if "<" not in char:
+        return char
+    name = _ESCAPED_NAME.match(match.string, match.end())
+    # At the end of the piece nobody knows what will follow.
+    if name is None or name.end() == len(match.string) or name[1] or _GUARDED_NAME.match(name[2].lower()):
+        return match[0]
+    return match[0] if name[2].lower() in _KNOWN else char
 
 
 def _link(tag: str) -> str:

@@ -225,7 +225,8 @@ def _with_last(text: str, opening: str, closing: str, mark: str) -> str:
     spaced = (_SPACED_MEMBER if opening == "{" else _SPACED_ELEMENT).match(text) is not None
     last = json.dumps(mark)
     if opening == "{":
-        last = f'"{MARK_KEY}":{" " if spaced or chr(10) in gap else ""}{last}'
+        space = " " if spaced or "\n" in gap else ""
+        last = f'"{MARK_KEY}":{space}{last}'
     if body.endswith(opening) and not body[:-1].strip():
         return f"{body}{last}{closing}{text[end:]}"
     if "\n" in gap:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import re2
 
@@ -37,9 +37,7 @@ def count(pattern: re2._Regexp, data: bytes, enough: int = -1) -> int:
     return found
 
 
-def elide_runs(
-    text: str, runs: re2._Regexp, noun: str, *, announces: re2._Regexp | None, keeps: Callable[[str], list[str]]
-) -> str:
+def elide_runs(text: str, runs: re2._Regexp, noun: str, *, announces: re2._Regexp | None, keeps: Iterable[str]) -> str:
     """Replace runs of noise lines by `… [N <noun> elided] …`.
 
     Args:
@@ -47,18 +45,21 @@ def elide_runs(
         runs: matches a whole run of noise lines, each with its line end; blank lines may stand between them.
         noun: what the lines are, such as "passing test lines".
         announces: lines that tell what comes next, such as `=== RUN TestX`; they stay at the end of a run.
-        keeps: gives the lines of a text that must stay (failure lines).
+        keeps: 0-based numbers of lines that must stay (failures).
 
     Returns:
         The shorter text. Runs of one line, and runs no longer than what takes their place, stay.
     """
     data = encoded(text)
+    kept = frozenset(keeps)
     out: list[bytes] = []
-    at = 0
+    at = number = 0
     for match in runs.finditer(data):
         start, end = match.span()
         out.append(data[at:start])
-        out.append(_short(data[start:end], noun.encode(), announces, keeps))
+        number += data.count(b"\n", at, start)
+        out.append(_short(data[start:end], number, noun.encode(), announces, kept))
+        number += data.count(b"\n", start, end)
         at = end
     if not at:
         return text
@@ -66,8 +67,8 @@ def elide_runs(
     return b"".join(out).decode("utf-8", "surrogatepass")
 
 
-def _short(run: bytes, noun: bytes, announces: re2._Regexp | None, keeps: Callable[[str], list[str]]) -> bytes:
-    """One run in its short form; lines that must stay split it."""
+def _short(run: bytes, first: int, noun: bytes, announces: re2._Regexp | None, kept: frozenset[int]) -> bytes:
+    """One run, whose first line has the number `first`, in its short form; lines that must stay split it."""
     lines = [line + b"\n" for line in run.split(b"\n")]
     last = lines.pop()[:-1]
     if last:
@@ -80,15 +81,12 @@ def _short(run: bytes, noun: bytes, announces: re2._Regexp | None, keeps: Callab
             tail -= 1
         if not any(line.strip() for line in lines[tail:]):
             tail = len(lines)
-    # Names of tests may hold words that count as a failure; such lines stay, whatever they mean.
-    passing = b"".join(lines[:tail]).decode("utf-8", "surrogatepass")
-    kept = frozenset(encoded(line).strip() for line in keeps(passing))
-    if not kept:
+    if not kept or kept.isdisjoint(range(first, first + tail)):
         return _elided(lines[:tail], noun) + b"".join(lines[tail:])
     out: list[bytes] = []
     start = 0
     for at in range(tail):
-        if lines[at].strip() in kept:
+        if first + at in kept:
             out.append(_elided(lines[start:at], noun))
             out.append(lines[at])
             start = at + 1

@@ -121,7 +121,7 @@ def _preview(path: Path, old: str, chars: int, rule: str) -> Iterator[InputCut]:
     """The head alone where a mark says that more was there, else the short form."""
     if len(old) <= chars:
         return
-    if utf8_bytes(old[chars:]) >= MARK_MIN_BYTES:
+    if len(old) - chars >= MARK_MIN_BYTES or utf8_bytes(old[chars:]) >= MARK_MIN_BYTES:
         yield from text_cut(path, old, old[:chars], rule)
     else:
         yield from text_cut(path, old, cap_text(old, chars), rule)

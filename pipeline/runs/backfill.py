@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any
@@ -22,6 +22,7 @@ from pipeline.rules.base import RULES_VERSION
 from pipeline.runs.catalog import Catalog, Skipped, Unchanged
 from pipeline.runs.chain import AsyncChain, Running
 from pipeline.runs.reading import Opening, SessionReading
+from pipeline.runs.report import Report
 from pipeline.runs.worker import Finished, work
 from pipeline.settings import RootSettings, Settings, output_digest
 from pipeline.stages.base import Batch
@@ -38,16 +39,6 @@ class Progress:
     sessions_done: int
     sessions_total: int
     path: str = ""
-
-
-@dataclass(slots=True)
-class Report:
-    """What a run did: a row a session, sums, and one line for each file that failed or was skipped."""
-
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    total: dict[str, Any] = field(default_factory=dict)
-    failed: list[str] = field(default_factory=list)
-    skipped: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)

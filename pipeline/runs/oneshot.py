@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import BinaryIO
 
-from pipeline.disk.reader import ReadAt, SourceReader, read_at
+from pipeline.disk.reader import BUFFER_BYTES, ReadAt, SourceReader, read_at
 from pipeline.errors import OutputError, SourceError, UsageError
 from pipeline.formats.base import Format
 from pipeline.formats.detect import detect_bytes
@@ -43,7 +43,7 @@ def compact_file(source: str | None, target: str | None, *, format: str, setting
         shown = "<stdin>" if source in (None, "-") else str(source)
         read = read_at(opened.fileno(), shown)
         chosen = choose_format(read, os.path.basename(shown), format)
-        batches = compact_batches(read, chosen, settings)
+        batches = compact_batches(opened, chosen, settings)
         if target is None or target == "-":
             return _write(batches, sys.stdout.buffer, "<stdout>")
         return _write_file(batches, target)
@@ -56,17 +56,14 @@ def choose_format(read: ReadAt, name: str, wanted: str) -> Format:
     return FORMATS[detect_bytes(read(HEAD_BYTES, 0), name) or UNKNOWN]
 
 
-def compact_batches(read: ReadAt, format_: Format, settings: Settings, *, verb: str = "digest") -> Iterator[Batch]:
+def compact_batches(
+    source: BinaryIO, format_: Format, settings: Settings, *, verb: str = "digest"
+) -> Iterator[Batch]:
     """All batches of a source that will not grow any more, compacted."""
     chain = build_chain(settings, verb=verb)
     state = new_state(format_, settings)
-    reader = SourceReader(read, settings.reader, document=format_.whole_document)
-    while True:
-        records = reader.next(at_end=True)
-        if not records:
-            if not reader.take_rest_as_long():
-                return
-            continue
+    reader = SourceReader(settings.reader, document=format_.whole_document)
+    while records := reader.next(source, at_end=True):
         yield chain(Batch(0, state, records))
 
 
@@ -85,7 +82,7 @@ def _open_source(source: str | None, stack: ExitStack) -> BinaryIO:
         if not os.path.isfile(source):
             what = "a folder" if os.path.isdir(source) else "no regular file" if os.path.exists(source) else "missing"
             raise UsageError(f"{source}: need a session file, it is {what}")
-        return stack.enter_context(open(source, "rb", buffering=0))
+        return stack.enter_context(open(source, "rb", buffering=BUFFER_BYTES))
     except OSError as error:
         raise SourceError(f"{source}: cannot open: {error.strerror}") from error
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import stat
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from pipeline.disk.identity import MARKER_BYTES, Identity, same_content, signed_hash
-from pipeline.disk.reader import ReadAt, SourceReader, read_at
+from pipeline.disk.reader import BUFFER_BYTES, ReadAt, SourceReader, read_at
 from pipeline.errors import SourceError
 from pipeline.formats.detect import detect_bytes
 from pipeline.formats.registry import FORMATS, UNKNOWN
@@ -58,12 +59,12 @@ class SessionReading:
         self._head = b""
         self._marker = b""
         self._reader = SourceReader(
-            _no_source,
             settings.reader,
             offset=opening.src_off,
             ordinal=opening.records + 1,
             document=self._format.whole_document,
         )
+        self._source: BinaryIO | None = None
         self._ended = False
         """The last record read had no line end: whatever follows belongs to it, and it has to be read again."""
 
@@ -84,18 +85,34 @@ class SessionReading:
         if self._ended:
             return None
         try:
-            fd = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            source = self._source or self._opened()
+            status = os.fstat(source.fileno())
+            batch = self._turn(source, read_at(source.fileno(), self.path), status, at_end=at_end)
         except OSError as error:
-            raise SourceError(f"{self.path}: cannot open: {error.strerror}") from error
-        try:
-            status = os.fstat(fd)
-            if not stat.S_ISREG(status.st_mode):
-                raise SourceError(f"{self.path}: need a regular file, it is something else now")
-            return self._turn(read_at(fd, self.path), status, at_end=at_end)
-        finally:
-            os.close(fd)
+            self.close()
+            raise SourceError(f"{self.path}: cannot read: {error.strerror}") from error
+        except BaseException:
+            self.close()
+            raise
+        if batch is None or batch.checkpoint.src_off >= status.st_size:
+            self.close()
+        return batch
 
-    def _turn(self, read: ReadAt, status: os.stat_result, *, at_end: bool) -> Batch | None:
+    def close(self) -> None:
+        """Close the source between turns; the next turn opens what lies at the path then."""
+        if self._source is not None:
+            self._source.close()
+            self._source = None
+
+    def _opened(self) -> BinaryIO:
+        fd = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
+            raise SourceError(f"{self.path}: need a regular file, it is something else now")
+        self._source = open(fd, "rb", buffering=BUFFER_BYTES)
+        return self._source
+
+    def _turn(self, source: BinaryIO, read: ReadAt, status: os.stat_result, *, at_end: bool) -> Batch | None:
         size = status.st_size
         starts = self._renew or not same_content(read, size, self._reader.offset, self._identity)
         if not starts and self._format.name == UNKNOWN and self._reader.ordinal <= 20:
@@ -106,14 +123,11 @@ class SessionReading:
             # A document is written anew at each change, also when its first bytes stay.
             starts = True
             self._start(read)
-        state = self._state or self._open_again(read)
+        state = self._state or self._open_again(source, read)
         reader = self._reader
-        reader.use(read)
         # A document is complete whenever it is read: its writer replaces it as a whole.
         at_end = at_end or self._format.whole_document
-        records = reader.next(at_end=at_end)
-        if not records and at_end and reader.take_rest_as_long():
-            records = reader.next(at_end=at_end)
+        records = reader.next(source, at_end=at_end)
         self._remember(records)
         done = not records or (reader.offset >= size and not reader.inside_record)
         finishes = self._building and done
@@ -154,16 +168,16 @@ class SessionReading:
         self._state = new_state(self._format, self._settings)
         self._head = self._marker = b""
         self._identity = Identity()
-        self._reader = SourceReader(read, self._settings.reader, document=self._format.whole_document)
+        self._reader = SourceReader(self._settings.reader, document=self._format.whole_document)
 
-    def _open_again(self, read: ReadAt) -> SessionState:
+    def _open_again(self, source: BinaryIO, read: ReadAt) -> SessionState:
         """Rebuild what the session remembers from the records that are committed already."""
         state = new_state(self._format, self._settings)
         end = self._reader.offset
         if self._format.compacts and end:
-            reader = SourceReader(read, self._settings.reader)
+            reader = SourceReader(self._settings.reader)
             while reader.offset < end:
-                records = [record for record in reader.next(at_end=True) if record.offset < end]
+                records = [record for record in reader.next(source, at_end=True) if record.offset < end]
                 if not records:
                     break
                 replay(Batch(self.session, state, records))
@@ -192,6 +206,3 @@ class SessionReading:
             len(self._head), signed_hash(self._head), len(self._marker), signed_hash(self._marker)
         )
 
-
-def _no_source(length: int, offset: int) -> bytes:
-    raise AssertionError(f"no source is open (asked for {length} bytes at {offset})")

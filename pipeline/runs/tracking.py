@@ -94,6 +94,7 @@ class Tracker:
         """Give up a file's reading; the next turn opens it from the ledger."""
         if tracked.reading is not None:
             self._by_session.pop(tracked.reading.session, None)
+            tracked.reading.close()
         self._active.pop(tracked.found.path, None)
         tracked.reading = None
 

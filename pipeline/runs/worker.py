@@ -48,5 +48,8 @@ def work(connection: Connection, settings: Settings) -> None:
 def parcels(opening: Opening, settings: Settings, chain: Chain, pack: Pack) -> Iterator[Parcel]:
     """All parcels of one session from its opening to the end of its source."""
     reading = SessionReading(opening, settings)
-    while (batch := reading.turn(at_end=True)) is not None:
-        yield pack(chain(batch))
+    try:
+        while (batch := reading.turn(at_end=True)) is not None:
+            yield pack(chain(batch))
+    finally:
+        reading.close()

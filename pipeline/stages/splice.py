@@ -32,6 +32,10 @@ class Splice:
 
 def splice(record: Record, verb: str) -> None:
     """Set notes, edits and output of one record; drops its decoded form, which is not needed any more."""
+    if not record.sites:
+        record.output = record.raw
+        record.documents = []
+        return
     planned: list[list[Plan]] = [[] for _ in record.documents]
     for site in record.sites:
         for note, plan in site.decisions:
@@ -42,9 +46,6 @@ def splice(record: Record, verb: str) -> None:
         if plans:
             _splice_document(record, document, plans, verb)
     record.output = _joined(record) if record.edits else record.raw
-    for note in record.notes:
-        if not note.applied:
-            note.rule = ""
     record.documents = []
     record.sites = []
 
@@ -82,7 +83,7 @@ def _splice_document(record: Record, document: Document, plans: list[Plan], verb
 
 
 def _leave(note: Note, reason: str) -> None:
-    note.applied, note.reason = False, reason
+    note.applied, note.rule, note.reason = False, "", reason
 
 
 def _marked(plan: Plan, digest: bytes, verb: str) -> Json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
 import math
 import time
@@ -27,7 +28,7 @@ def document_of(raw: bytes) -> Document:
 def value_at(value: Json, path: Path) -> Json:
     for step in path:
         assert isinstance(value, dict | list)
-        value = value[step]  # type: ignore[call-overload, index]
+        value = value[step]  # type: ignore[index]
     return value
 
 
@@ -176,6 +177,7 @@ TREES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.lists(st.tuples(TEXTS, inner), max_size=4).map(Pairs),
     max_leaves=12,
 )
+NEWS: st.SearchStrategy[Json] = st.sampled_from(["", "é", "b", 1, True, 1.0, [1], {"a": "b"}])
 OBJECTS = st.lists(st.tuples(TEXTS, TREES), max_size=5).map(Pairs)
 
 
@@ -228,7 +230,7 @@ def test_any_edit_of_any_document_changes_its_tokens_only(
     document = document_of(raw)
     before = copy.deepcopy(document.value)
     paths = apart([path for path in paths_of(before) if data.draw(st.booleans())])
-    news = [data.draw(st.sampled_from(["", "é", "b", 1, True, 1.0, [1], {"a": "b"}])) for _ in paths]
+    news: list[Json] = [data.draw(NEWS) for _ in paths]
     result = apply_checked(
         raw,
         document,
@@ -236,7 +238,10 @@ def test_any_edit_of_any_document_changes_its_tokens_only(
         lambda index, original: (news[index], encode_value(news[index], like=original)),
     )
     assert result is not None
-    assert result.spans == scan_spans(raw, document.start, document.end, paths)
+    # A value that stays equal may be replaced, by itself, in any of its copies.
+    differ = [i for i, path in enumerate(paths) if encode_value(value_at(before, path)) != encode_value(news[i])]
+    exact = scan_spans(raw, document.start, document.end, paths)
+    assert [result.spans[i] for i in differ] == [exact[i] for i in differ]
     decoded = decode_again(result.output, lenient=document.lenient)
     assert [encode_value(value_at(decoded, path)) for path in paths] == [encode_value(new) for new in news]
     assert decoded == document.value
@@ -268,19 +273,23 @@ def moved_back(edits: list[tuple[tuple[int, int], bytes, bytes]]) -> tuple[list[
 )
 @pytest.mark.parametrize("ascii_only", [True, False])
 def test_the_time_is_linear(make: Callable[[int], list[dict[str, Json]]], ascii_only: bool) -> None:
-    times: list[float] = []
-    for size in (50_000, 200_000):
-        value = make(size)
-        raw = json.dumps({"v": value}, ensure_ascii=ascii_only, separators=(",", ":")).encode()
-        last = len(value) - 1
-        best = math.inf
-        for _ in range(3):
-            document = document_of(raw)
-            wanted: list[tuple[Path, Json]] = [
-                (("v", i, key), text) for i in range(last + 1) for key, text in value[i].items()
-            ]
-            start = time.process_time()
-            assert apply_checked(raw, document, wanted[1::2], lambda *_: ("", b'""')) is not None or last == 0
-            best = min(best, time.process_time() - start)
-        times.append(best)
+    times = [best_seconds(make(size), ascii_only) for size in (40_000, 160_000)]
     assert times[1] <= 6 * times[0] + 0.02
+
+
+def best_seconds(value: list[dict[str, Json]], ascii_only: bool) -> float:
+    """Of three runs; the garbage collector would add its own time, in steps. Every second value is edited."""
+    raw = json.dumps({"v": value}, ensure_ascii=ascii_only, separators=(",", ":")).encode()
+    wanted: list[tuple[Path, Json]] = [
+        (("v", index, key), text) for index, members in enumerate(value) for key, text in members.items()
+    ]
+    best = math.inf
+    gc.disable()
+    for _ in range(3):
+        document = document_of(raw)
+        start = time.process_time()
+        result = apply_checked(raw, document, wanted[1::2], lambda *_: ("", b'""'))
+        best = min(best, time.process_time() - start)
+        assert result is not None
+    gc.enable()
+    return best

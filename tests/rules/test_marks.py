@@ -203,8 +203,6 @@ def test_a_placed_mark_is_found_again(text: str, where: Where) -> None:
     placed = place(text, MARK, where)
     assert isinstance(placed, str)
     assert holds_mark(placed)
-    if where is not Where.WHOLE:
-        assert len(placed) >= len(text) + len(MARK) or text.isspace() or "{" in text or "[" in text
 
 
 @given(TEXTS)

@@ -173,7 +173,7 @@ COMMANDS = st.one_of(
     st.sampled_from([0, 40, 150, 260, 600]),
     st.booleans(),
 )
-@settings(max_examples=4000)
+@settings(max_examples=300)
 def test_each_form_of_a_command_gives_the_same_context(
     tool_input: Json, shape: Shape, policy: str, max_chars: int, marked: bool
 ) -> None:

@@ -555,7 +555,7 @@ def encoded(value: Json, *, ascii_only: bool = False) -> int:
 
 
 @given(TOOLS, INPUTS, st.sampled_from(SHAPES), CAPS)
-@settings(max_examples=4000, deadline=None)
+@settings(max_examples=400, deadline=None)
 def test_cuts_shrink_and_a_second_plan_has_none(tool: str, tool_input: Json, shape: Shape, max_chars: int) -> None:
     before = copy.deepcopy(tool_input)
     cuts = plan_input(tool, tool_input, shape=shape, max_chars=max_chars, policies=POLICIES)
@@ -577,7 +577,7 @@ def test_cuts_shrink_and_a_second_plan_has_none(tool: str, tool_input: Json, sha
 
 
 @given(TOOLS, INPUTS, CAPS)
-@settings(max_examples=4000, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_a_summary_is_smaller_of_the_same_type_and_final(tool: str, tool_input: Json, max_chars: int) -> None:
     before = copy.deepcopy(tool_input)
     result = compact_tool_input(tool, tool_input, max_chars=max_chars)

@@ -1,0 +1,98 @@
+"""Numbers and tables for people: sizes, shares, safe names; rich on a terminal, aligned plain text elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import IO, Literal
+
+Align = Literal["left", "right"]
+GAP = "  "
+_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table: its heading, and on which side its cells stand."""
+
+    title: str
+    align: Align = "right"
+
+
+def printable(text: str) -> str:
+    """The text with everything that is no visible character as an escape: control codes, line ends, bad bytes."""
+    if text.isprintable():
+        return text
+    return "".join([char if char.isprintable() else _escape(char) for char in text])
+
+
+def size(count: int) -> str:
+    """Bytes in a unit with three digits, such as `51.2 MB` (1 kB is 1000 bytes); negative sizes keep their sign."""
+    value = float(abs(count))
+    at = 0
+    # Rounding may give 1000: that belongs to the next unit.
+    while at < len(_UNITS) - 1 and round(value, 1 if at and value < 100 else 0) >= 1000:
+        value /= 1000
+        at += 1
+    sign = "-" if count < 0 else ""
+    return f"{sign}{value:.{1 if at and value < 100 else 0}f} {_UNITS[at]}"
+
+
+def count(number: int) -> str:
+    """A number with its thousands apart: `12,345`."""
+    return f"{number:,}"
+
+
+def percent(part: int, whole: int) -> str:
+    """A share such as `75.4 %`; `-` of nothing."""
+    return f"{100 * part / whole:.1f} %" if whole else "-"
+
+
+def ratio(part: int, whole: int) -> float:
+    """A share as a number for JSON; 0.0 of nothing."""
+    return round(part / whole, 4) if whole else 0.0
+
+
+def plain_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of an aligned table, headings first."""
+    cells = [[column.title for column in columns], *([printable(cell) for cell in row] for row in rows)]
+    widths = [max(len(row[at]) for row in cells) for at in range(len(columns))]
+    return [
+        GAP.join(
+            cell.ljust(width) if column.align == "left" else cell.rjust(width)
+            for cell, width, column in zip(row, widths, columns, strict=True)
+        ).rstrip()
+        for row in cells
+    ]
+
+
+def print_table(columns: Sequence[Column], rows: Iterable[Sequence[str]], stream: IO[str] | None = None) -> None:
+    """Print a table: with rules and colours on a terminal, as plain text elsewhere."""
+    stream = stream or sys.stdout
+    lines = list(rows)
+    if not stream.isatty():
+        for line in plain_table(columns, lines):
+            print(line, file=stream)
+        return
+    # Takes 100 ms to load; a pipe never needs it.
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for column in columns:
+        narrow = column.align == "left"
+        table.add_column(column.title, justify=column.align, overflow="fold" if narrow else "ignore", no_wrap=not narrow)
+    for line in lines:
+        table.add_row(*(Text(printable(cell)) for cell in line))
+    Console(file=stream, highlight=False).print(table)
+
+
+def _escape(char: str) -> str:
+    code = ord(char)
+    if 0xDC80 <= code <= 0xDCFF:
+        # A byte of a file name that is no UTF-8, as Python carries it.
+        return f"\\x{code - 0xDC00:02x}"
+    return char.encode("unicode_escape", "backslashreplace").decode()

@@ -1,0 +1,125 @@
+"""Bring back what was cut: a whole session, one value, or nothing any more."""
+
+from __future__ import annotations
+
+import os
+from typing import BinaryIO, cast
+
+import orjson
+
+from pipeline.disk.naming import one_session
+from pipeline.disk.packs import VaultReader
+from pipeline.disk.reading import LedgerReader, SessionInfo, shown
+from pipeline.disk.rows import GenerationRow
+from pipeline.disk.store import Store
+from pipeline.errors import LedgerError, OutputError, UsageError
+from pipeline.formats.decode import decode_again
+from pipeline.monitor.rebuild import Rebuilder
+from pipeline.rules.base import RULES_VERSION
+from pipeline.settings import Settings, output_digest
+
+HANDLE_DIGITS = 16
+
+
+def restore(settings: Settings, session: str, generation: int | None, sink: BinaryIO) -> dict[str, int]:
+    """Write the source bytes of a session, rebuilt from output, vault and ledger.
+
+    Args:
+        settings: with absolute out and state folders.
+        session: SESSION as on the command line.
+        generation: a superseded one; None for the current.
+        sink: takes the bytes.
+
+    Returns:
+        Counts: records, source_bytes.
+
+    Raises:
+        UsageError: no such session or generation.
+        LedgerError: output or vault lack something.
+        OutputError: the sink cannot be written.
+    """
+    with open_ledger(settings) as reader:
+        info = one_session(reader, session, out=settings.out)
+        row = generation_of(reader, info, generation)
+        rebuilder = Rebuilder(reader, VaultReader(vault_folder(settings)), settings.out, info, row)
+        records = length = 0
+        for record in rebuilder.records():
+            if record.problems:
+                raise LedgerError(f"{rebuilder.path}: {record.problems[0]}; run `compactd verify`")
+            for piece in record.source:
+                try:
+                    sink.write(piece)
+                except BrokenPipeError:
+                    raise
+                except OSError as error:
+                    raise OutputError(f"cannot write the restored session: {error.strerror}") from error
+                length += len(piece)
+            records += 1
+    return {"records": records, "source_bytes": length}
+
+
+def recall(settings: Settings, handle: str, raw: bool) -> bytes:
+    """The original behind one mark.
+
+    Args:
+        handle: the hex digits of a mark, or their beginning.
+        raw: the token's very bytes; else the decoded text, or the JSON of what is no string.
+
+    Raises:
+        UsageError: no or several originals have this handle.
+    """
+    with open_ledger(settings) as reader:
+        rows = reader.values_by_prefix(handle)
+        if len(rows) != 1:
+            found = "none" if not rows else ", ".join(row.digest16.hex() for row in rows[:8])
+            raise UsageError(f"HANDLE: need the hex digits of one mark, {handle!r} fits {found}")
+        token = VaultReader(vault_folder(settings)).value(rows[0])
+    if raw or not token.startswith(b'"'):
+        return token
+    try:
+        text = orjson.loads(token)
+    except orjson.JSONDecodeError:
+        text = decode_again(token, lenient=True)
+    return cast(str, text).encode("utf-8", "surrogatepass")
+
+
+def forget(settings: Settings, session: str) -> dict[str, int]:
+    """Purge a session's outputs, rows, and the originals that no other session has.
+
+    Returns:
+        Counts: records, values.
+
+    Raises:
+        UsageError: no such session.
+        LockedError: a daemon or backfill is at work.
+    """
+    with Store.open(settings, output_digest(settings, RULES_VERSION)) as store:
+        with open_ledger(settings) as reader:
+            info = one_session(reader, session, out=settings.out)
+        return store.forget(info.id)
+
+
+def open_ledger(settings: Settings) -> LedgerReader:
+    """The ledger of these settings, for reading."""
+    return LedgerReader.open(os.path.join(settings.state, "ledger.db"))
+
+
+def vault_folder(settings: Settings) -> str:
+    """Where the packs lie."""
+    return os.path.join(settings.state, "vault")
+
+
+def generation_of(reader: LedgerReader, info: SessionInfo, number: int | None) -> GenerationRow:
+    """The asked or current generation of a session.
+
+    Raises:
+        UsageError: there is none.
+    """
+    rows = {row.generation: row for row in reader.generations(info.id)}
+    wanted = info.generation if number is None else number
+    if wanted not in rows:
+        known = ", ".join(str(key) for key in rows) or "none"
+        raise UsageError(f"{shown(info.source_path)}: need one of the generations {known}, got {wanted}")
+    return rows[wanted]
+
+
