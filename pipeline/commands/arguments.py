@@ -94,7 +94,10 @@ def targets_of(arguments: argparse.Namespace, settings: Settings, command: str) 
 def add_paths(parser: argparse.ArgumentParser) -> None:
     """The PATH arguments of `backfill` and `watch`."""
     parser.add_argument(
-        "paths", metavar="PATH", nargs="*", help="file, folder or glob (default: the [[root]] tables of the config file)"
+        "paths",
+        metavar="PATH",
+        nargs="*",
+        help="file, folder or glob (default: the [[root]] tables of the config file)",
     )
 
 

@@ -18,6 +18,7 @@ from pipeline.commands.arguments import (
     set_up_logging,
     targets_of,
 )
+
 if TYPE_CHECKING:
     from pipeline.runs.backfill import Progress
     from pipeline.runs.report import Report

@@ -37,6 +37,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _generation(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text[:18]):
+    if not text.isdecimal() or int(text[:18]) < 1:
         raise argparse.ArgumentTypeError(f"need a whole number above 0, got {text!r}")
     return int(text[:18])

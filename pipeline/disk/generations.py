@@ -38,14 +38,15 @@ class Swapper:
         for session in self._ledger.sessions():
             if session.moved_from is not None:
                 self._finish_move(session)
+            rows = [row for row in self._ledger.generations(session.id) if row.state != SUPERSEDED]
+            swapping = next((row for row in rows if row.state == SWAPPING), None)
+            if swapping is not None:
+                # The output may be the new generation's already: the old one's length does not hold for it.
+                self._complete(session, swapping)
+                continue
             out_path = self._out_path(session)
-            for row in self._ledger.generations(session.id):
-                if row.state == SUPERSEDED:
-                    continue
-                if row.state == SWAPPING:
-                    self._complete(session, row)
-                else:
-                    _cut(self._places.path(out_path, building=row.state == BUILDING), row.out_len)
+            for row in rows:
+                _cut(self._places.path(out_path, building=row.state == BUILDING), row.out_len)
         self._failpoints.reach("recover-outputs")
 
     def swap(self, session: SessionRow, row: GenerationRow) -> None:
@@ -127,11 +128,8 @@ class Swapper:
             for building in (False, True):
                 source = self._places.path(session.moved_from, building=building)
                 target = self._places.path(new, building=building)
-                if os.path.lexists(source) and not os.path.lexists(target):
-                    make_private_dir(os.path.dirname(target))
-                    os.rename(source, target)
-                    fsync_dir(os.path.dirname(target))
-                    fsync_dir(os.path.dirname(source))
+                _rename(source, target)
+            _rename(self._places.archive_folder(session.moved_from), self._places.archive_folder(new))
         except OSError as error:
             raise OutputError(f"{self._places.path(new)}: cannot move the output: {error.strerror}") from error
         settled = replace(session, moved_from=None)
@@ -143,6 +141,15 @@ class Swapper:
         return self._places.of(session)
 
 
+def _rename(source: str, target: str) -> None:
+    """Rename a file or folder; nothing happens when that was done before."""
+    if os.path.lexists(source) and not os.path.lexists(target):
+        make_private_dir(os.path.dirname(target))
+        os.rename(source, target)
+        fsync_dir(os.path.dirname(target))
+        fsync_dir(os.path.dirname(source))
+
+
 def remove_outputs(places: Places, out_path: bytes) -> None:
     """Remove a session's output, one being built, and its archived generations.
 
@@ -150,7 +157,7 @@ def remove_outputs(places: Places, out_path: bytes) -> None:
         OutputError: a file cannot be removed.
     """
     paths = [places.path(out_path), places.path(out_path, building=True)]
-    folder = os.path.dirname(places.archive(out_path, 1))
+    folder = places.archive_folder(out_path)
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         paths += [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith((".zst", ".zst.tmp"))]
     for path in paths:

@@ -37,4 +37,8 @@ class Places:
 
     def archive(self, out_path: bytes, generation: int) -> str:
         """The full path of a superseded generation."""
-        return os.path.join(self.out, ARCHIVE, os.fsdecode(out_path), f"{generation}.jsonl.zst")
+        return os.path.join(self.archive_folder(out_path), f"{generation}.jsonl.zst")
+
+    def archive_folder(self, out_path: bytes) -> str:
+        """The folder of a session's superseded generations."""
+        return os.path.join(self.out, ARCHIVE, os.fsdecode(out_path))

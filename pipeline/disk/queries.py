@@ -64,8 +64,8 @@ class Queries:
         """True if a generation begins with all records of an earlier one, compared by length and hash."""
         ((missing,),) = self._all(
             "SELECT count(*) FROM record a WHERE session = :s AND generation = :e AND NOT EXISTS ("
-            "SELECT 1 FROM record b WHERE b.session = :s AND b.generation = :g AND b.ordinal = a.ordinal AND b.hash8 = a.hash8 "
-            "AND b.src_len = a.src_len)",
+            "SELECT 1 FROM record b WHERE b.session = :s AND b.generation = :g AND b.ordinal = a.ordinal "
+            "AND b.hash8 = a.hash8 AND b.src_len = a.src_len)",
             {"s": session, "g": generation, "e": earlier},
         )
         return bool(missing == 0)

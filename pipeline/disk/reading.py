@@ -230,7 +230,7 @@ class LedgerReader(Queries):
         if not text:
             return []
         end = os.fsencode(text)
-        for exact in {os.fsencode(os.path.abspath(text)), os.fsencode(os.path.realpath(text))}:
+        for exact in (os.fsencode(os.path.abspath(text)), os.fsencode(os.path.realpath(text))):
             rows = self._all(f"{_SESSION} WHERE {_SOURCE_PATH} = ?", (exact,))
             folder = os.fsencode(os.path.abspath(out)).rstrip(b"/") + b"/" if out else b""
             if not rows and folder and exact.startswith(folder):

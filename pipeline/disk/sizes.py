@@ -10,20 +10,19 @@ from pipeline.disk.places import ARCHIVE
 
 @dataclass(frozen=True, slots=True)
 class StateSizes:
-    """File sizes in bytes: committed outputs, the ledger with its WAL, superseded generations."""
+    """File sizes in bytes: the ledger with its WAL, and superseded generations."""
 
-    output_bytes: int
     ledger_bytes: int
     archive_bytes: int
 
 
 def state_sizes(out: str, state: str) -> StateSizes:
-    """Sizes of what lies in these folders; what is missing is 0. Outputs are for the ledger to tell: 0 here."""
+    """Sizes of what lies in these folders; what is missing is 0."""
     ledger = sum(_size(os.path.join(state, f"ledger.db{suffix}")) for suffix in ("", "-wal"))
     archive = 0
     for folder, _, names in os.walk(os.path.join(out, ARCHIVE)):
         archive += sum(_size(os.path.join(folder, name)) for name in names)
-    return StateSizes(0, ledger, archive)
+    return StateSizes(ledger, archive)
 
 
 def _size(path: str) -> int:

@@ -22,7 +22,7 @@ from pipeline.errors import LedgerError, OutputError
 MIB = 1024 * 1024
 FEED_BYTES = 512 * 1024
 """The compressor gets so much at once."""
-CACHE_BYTES = 16 * MIB
+CACHE_BYTES = 8 * MIB
 """Uncompressed frames kept for comparing values."""
 MAX_WINDOW_LOG = 23
 """Larger windows cost tens of MB of memory."""
@@ -333,6 +333,11 @@ def _frame_parameters(level: int, frame_bytes: int) -> zstandard.ZstdCompression
     Level 3 alone looks back 2 MiB through small tables: the same vault was 9 % larger, a tenth faster to write.
     """
     window = max(10, min((frame_bytes - 1).bit_length(), MAX_WINDOW_LOG))
+    usual = zstandard.ZstdCompressionParameters.from_level(level)
     return zstandard.ZstdCompressionParameters.from_level(
-        level, window_log=window, hash_log=max(6, window - 3), chain_log=max(6, window - 4), write_checksum=True
+        level,
+        window_log=window,
+        hash_log=max(usual.hash_log, window - 3),
+        chain_log=max(usual.chain_log, window - 4),
+        write_checksum=True,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,20 +17,21 @@ BAR_CHARS = 12
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Sums by group and in all. `sessions` and `source_disk_bytes` (size of the source files) know no days."""
+    """Sums by group and in all. Sessions and sizes on disk know no days."""
 
     by: By
     rows: Sequence[SumRow]
     total: SumRow
     sessions: int
     source_disk_bytes: int
+    output_disk_bytes: int
     vault_bytes: int
     kept: StateSizes
 
     @property
     def disk_bytes(self) -> int:
         """What compactd takes on disk: outputs, vault, ledger, superseded generations."""
-        return self.kept.output_bytes + self.vault_bytes + self.kept.ledger_bytes + self.kept.archive_bytes
+        return self.output_disk_bytes + self.vault_bytes + self.kept.ledger_bytes + self.kept.archive_bytes
 
 
 def gather(reader: LedgerReader, kept: StateSizes, by: By, since: int | None, until: int | None) -> Stats:
@@ -49,8 +50,9 @@ def gather(reader: LedgerReader, kept: StateSizes, by: By, since: int | None, un
         reader.totals(since, until),
         sizes.sessions,
         sizes.source_disk_bytes,
+        sizes.output_bytes,
         reader.vault_bytes(),
-        StateSizes(sizes.output_bytes, kept.ledger_bytes, kept.archive_bytes),
+        kept,
     )
 
 
@@ -70,7 +72,7 @@ def document(stats: Stats) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         "vault_bytes": stats.vault_bytes,
         "disk_bytes": stats.disk_bytes,
         "source_disk_bytes": stats.source_disk_bytes,
-        "output_disk_bytes": stats.kept.output_bytes,
+        "output_disk_bytes": stats.output_disk_bytes,
         "ledger_disk_bytes": stats.kept.ledger_bytes,
         "archive_disk_bytes": stats.kept.archive_bytes,
     }
@@ -82,11 +84,11 @@ def headline(stats: Stats) -> list[str]:
     total = stats.total
     return [
         f"{size(total.source_bytes)} -> {size(total.output_bytes)}, saved {size(total.saved_bytes)} "
-        f"({percent(total.saved_bytes, total.source_bytes)}); originals of all cuts in {size(stats.vault_bytes)} of vault",
+        f"({percent(total.saved_bytes, total.source_bytes)}); originals in {size(stats.vault_bytes)} of vault",
         f"{count(stats.sessions)} sessions, {count(total.records)} records, "
         f"{count(total.edits)} of {count(total.sites)} values shortened",
         f"on disk: sources {size(stats.source_disk_bytes)}; kept by compactd {size(stats.disk_bytes)} = "
-        f"outputs {size(stats.kept.output_bytes)} + vault {size(stats.vault_bytes)} + "
+        f"outputs {size(stats.output_disk_bytes)} + vault {size(stats.vault_bytes)} + "
         f"ledger {size(stats.kept.ledger_bytes)} + earlier generations {size(stats.kept.archive_bytes)}",
     ]
 
@@ -116,7 +118,7 @@ def bar(part: int, most: int) -> str:
     return "█" * round(BAR_CHARS * part / most) if part > 0 and most > 0 else ""
 
 
-def _bytes(row: SumRow) -> Mapping[str, Any]:
+def _bytes(row: SumRow) -> dict[str, Any]:
     return {
         "source_bytes": row.source_bytes,
         "output_bytes": row.output_bytes,

@@ -84,9 +84,11 @@ def print_table(columns: Sequence[Column], rows: Iterable[Sequence[str]], stream
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for column in columns:
         narrow = column.align == "left"
-        table.add_column(column.title, justify=column.align, overflow="fold" if narrow else "ignore", no_wrap=not narrow)
-    for line in lines:
-        table.add_row(*(Text(printable(cell)) for cell in line))
+        table.add_column(
+            column.title, justify=column.align, overflow="fold" if narrow else "ignore", no_wrap=not narrow
+        )
+    for row in lines:
+        table.add_row(*(Text(printable(cell)) for cell in row))
     Console(file=stream, highlight=False).print(table)
 
 

@@ -102,13 +102,11 @@ def _shorten_lines(lines: list[str], text: str, whole: Collection[int], shorten_
 def _last_state(line: str) -> str:
     """What a terminal shows of a line that was overwritten: the last state with something in it."""
     body = line.rstrip("\r")
-    if "\r" not in body:
+    shown = body.rstrip()
+    if "\r" not in body or not shown:
         return line
-    end = len(line)
-    if body.rpartition("\r")[2].strip():
-        return line[body.rindex("\r") + 1 : end]
-    body = body.rstrip()
-    return line[body.rfind("\r") + 1 : end] if body else line
+    end = body.find("\r", len(shown))
+    return body[shown.rfind("\r") + 1 : end if end >= 0 else len(body)] + line[len(body) :]
 
 
 def _is_json(line: str) -> bool:

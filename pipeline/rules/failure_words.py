@@ -117,7 +117,7 @@ CANDIDATE = _compiled(_WORDS_TEXT + "|" + _SHAPES_TEXT)
 """Finds every line that could be a failure, and few others; linear, on UTF-8 bytes or text."""
 WORDS = _compiled(_WORDS_TEXT)
 SHAPE = _compiled(_SHAPES_TEXT)
-COUNTED = _compiled(r"[1-9][0-9]*\s+(?:[a-z]+\s+)?(?:errors?\b|fail)")
+COUNTED = _compiled(r"(?:^|[^0-9a-z:.])[1-9][0-9]*\s+(?:[a-z]+\s+)?(?:errors?\b|fail)")
 """A number of failures that is not zero: such a line is never benign as a whole."""
 
 _STEMS = (
@@ -160,19 +160,20 @@ _AFTER_NONE = (
     r"|обнаружено|найдено|gevonden)\b))"
 )
 _FLAGS = re.IGNORECASE
-BENIGN_LINE = re.compile(
-    # What passed, whatever its name.
+PASSED = re.compile(
     r"^\s*(?:✓|✔|√|☑|✅)\s|^\s*test\b.* \.\.\. (?:ok|ignored)\b|^\s*--- (?:PASS|SKIP): |^\s*=== (?:RUN|PAUSE|CONT|NAME)\s"
     r"|^\s*ok [0-9]+(?:\s|$)|^ok[ \t]+\S+(?:[ \t]+(?:[0-9.]+s|\(cached\)|\[no ).*)?\s*$|^\?\s+\S+\s+\[no test files\]"
     r"|^\s*(?:PASS|PASSED):? +\S+(?: \([0-9.]+ ?m?s\))?\s*$|::\S+ PASSED(?:\s+\[\s*[0-9]+%\])?\s*$"
     r"|^\[\s+(?:OK|RUN|PASSED)\s*\]"
-    # Listings: of files, of a work tree, of a build's packages.
-    r"|^[-dlbcps](?:[r-][w-][xsStT-]){3}[.+@]?\s+[0-9]+\s|^\s+(?:modified|new file|renamed|deleted|copied|typechange):\s"
-    r"|^[ MADRCT?!][MADRCT?! ] \S+(?: -> \S+)?\s*$|^ (?:create|delete) mode [0-9]+ \S|^ \S+ +\|\s+[0-9]+ [+-]*\s*$"
+)
+"""What passed, whatever its name; unless the line counts failures."""
+LISTED = re.compile(
+    r"^[-dlbcps](?:[r-][w-][xsStT-]){3}[.+@]?\s+[0-9]+\s|^\s+(?:modified|new file|renamed|deleted|copied|typechange):\s"
+    r"|^(?:[MADRCT?!][MADRCT?! ]| [MADRCT?!]) \S*[./]\S*(?: -> \S+)?\s*$|^ (?:create|delete) mode [0-9]+ \S|^ \S+ +\|\s+[0-9]+ [+-]*\s*$"
     r"|^\s*(?:Compiling|Downloaded|Fresh|Checking|Locking|Adding|Updating|Removing) [\w-]+ v[0-9]\S*(?: \([^()]*\))?\s*$"
     r"|^(?:Collecting|Requirement already satisfied:) \S+(?: in \S+)?(?: \(\S+\))?\s*$",
 )
-"""Lines that report no failure whatever words they hold, unless they count some."""
+"""Listings of files, of a work tree, of a build's packages: names, no reports."""
 NONE_COUNTED = _compiled(_ZERO_BEFORE + r"0(?: ?(?:/|of|out of) ?[0-9]+)? +" + _ADJECTIVES + _KINDS + r"\b")
 """`0 errors`, `3 passed, 0 failed`; group 1 stands before it and stays."""
 

@@ -10,13 +10,14 @@ import re2
 
 from pipeline.rules.ansi import strip_colours
 from pipeline.rules.failure_words import (
-    BENIGN_LINE,
     BENIGN_PHRASES,
     CANDIDATE,
     COUNTED,
     DOUBT,
+    LISTED,
     NAME_HINT,
     NONE_COUNTED,
+    PASSED,
     PATH_TOKEN,
     SHAPE,
     STEM,
@@ -30,8 +31,9 @@ FAILURE_RE: re2._Regexp = CANDIDATE
 
 FOLD_SUFFIX = re.compile(r"  \(×([0-9]{1,12})\)(?=\r*\Z)")
 """The count that folding leaves behind a line."""
+_FOLD_SUFFIXES = re.compile(r"  \(×[0-9]{1,12}\)(?=\r*$)", re.MULTILINE)
 ELIDED_LINE = re.compile(
-    r"^… \[[0-9]{1,12} lines? elided\](?: \(kept [0-9]{1,12} error line\(s\) below\))? …\r*$", re.MULTILINE
+    r"^… \[[0-9]{1,12} (?:[a-z -]{1,40} )?lines? elided\](?: \(kept [0-9]{1,12} error line\(s\) below\))? …\r*$", re.MULTILINE
 )
 """The line that stands for elided ones."""
 
@@ -94,11 +96,10 @@ def find_failures(text: str) -> Failures:
 
     Source: design, P4.
     """
-    data = text.encode("utf-8", "surrogatepass")
-    if "\x1b" in text or ("[" in text and _BARE_COLOUR.search(text) is not None):
-        bare = plain(text).encode("utf-8", "surrogatepass")
-        if bare.count(b"\n") == data.count(b"\n"):
-            data = bare
+    bare = plain(text)
+    if "  (×" in bare:
+        bare = _FOLD_SUFFIXES.sub("", bare)
+    data = bare.encode("utf-8", "surrogatepass")
     hit = CANDIDATE.search(data)
     if hit is None:
         return NO_FAILURES
@@ -137,7 +138,7 @@ def _reports(line: bytes) -> bool:
     if SHAPE.search(line) is not None:
         return True
     text = line.decode("utf-8", "replace")
-    if BENIGN_LINE.search(text) is not None and COUNTED.search(line) is None:
+    if LISTED.search(text) is not None or (PASSED.search(text) is not None and COUNTED.search(line) is None):
         return False
     if NAME_HINT.search(line) is not None:
         line = PATH_TOKEN.sub(_without_names, text).encode("utf-8", "surrogatepass")
@@ -180,6 +181,8 @@ def _with_neighbours(lines: list[bytes], strong: list[int]) -> list[int]:
                 flagged.add(number - 1)
         if number + 1 < limit:
             flagged.update(_below(lines, number, min(limit, number + 1 + _WALK_LINES)))
+        if _BLOCK_HEAD.search(line) is not None:
+            flagged.update(_block(lines, number))
     return sorted(flagged)
 
 
@@ -199,14 +202,8 @@ def _below(lines: list[bytes], number: int, limit: int) -> list[int]:
             return list(range(at, limit))
     if _PANICKED.search(line) is not None:
         more = 2 if b"differing" in line else 1
-        found.extend(range(at, min(limit, at + more)))
+        found.extend(k for k in range(at, min(limit, at + more)) if lines[k].strip())
         at += more
-    if _BLOCK_HEAD.search(line) is not None:
-        depth = _indent(line)
-        stop = min(limit, at + _BLOCK_LINES)
-        while at < stop and _indent(lines[at]) > depth:
-            found.append(at)
-            at += 1
     diff = _DIFF_HEAD.match(line) is not None
     assertion = diff or _ASSERTION.search(line) is not None
     blanks = 0
@@ -225,6 +222,16 @@ def _below(lines: list[bytes], number: int, limit: int) -> list[int]:
             break
         at += 1
     return found
+
+
+def _block(lines: list[bytes], number: int) -> range:
+    """The lines below a heading that are indented more than it, other failures among them."""
+    depth = _indent(lines[number])
+    at = number + 1
+    stop = min(len(lines), at + _BLOCK_LINES)
+    while at < stop and _indent(lines[at]) > depth:
+        at += 1
+    return range(number + 1, at)
 
 
 def _belongs_to_diff(line: bytes, in_diff: bool) -> bool:
@@ -279,7 +286,7 @@ _VOLATILE = re.compile(
 _TIME_FIRST = re.compile(rf"(\s{{0,8}}[\[(\"]?){_DAY}[T _,]{{1,2}}{_TIME}{_ZONE}", re.IGNORECASE)
 # From here on a line says what was expected and what came instead; nothing in it is noise.
 _COMPARES = re.compile(
-    r"\bexpect|\b(?:got|wants?|wanted|received|actual|should|instead|but was|must be|to be|assert\w*)\b|[!=]=|(?:left|right):",
+    r"\bexpect\w*|\b(?:got|wants?|wanted|received|actual|should|instead|but was|must be|to be|assert\w*)\b|[!=]=|(?:left|right):",
     re.IGNORECASE,
 )
 _BRACKETS_AT_END = re.compile(r" ?\([^()]{1,80}\)[\s.]{0,8}$")
@@ -315,7 +322,10 @@ def failure_key(line: str) -> str:
         return start + _VOLATILE.sub(_blank, line)
     cut = compares.start()
     at_end = _BRACKETS_AT_END.search(line, max(cut, len(line) - 100))
-    end = len(line) if at_end is None or _COMPARES.search(at_end[0]) is not None else at_end.start()
+    end = len(line)
+    # Brackets at the end hold no noise where they are all that is compared.
+    if at_end is not None and at_end.start() > compares.end() + 1 and _COMPARES.search(at_end[0]) is None:
+        end = at_end.start()
     return start + _VOLATILE.sub(_blank, line[:cut]) + line[cut:end] + _VOLATILE.sub(_blank, line[end:])
 
 

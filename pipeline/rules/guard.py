@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pipeline.rules.failures import bare_line, failure_key, find_failures
 
 # Text of a page that nobody sees; an element that is not closed hides nothing here.
-_UNSEEN = re.compile(r"<!--|<(script|style|template)\b", re.IGNORECASE)
+_UNSEEN = re.compile(r"<!--|<(script|style|template|svg|iframe|noembed|noframes|object|canvas|select)\b", re.IGNORECASE)
 _INLINE_TAG = re.compile(
     r"</?(?:a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|ins|kbd|label|mark|q|s|samp|small|span|strike"
     r"|strong|sub|sup|time|tt|u|var|wbr)\b[^<>]*>",
@@ -82,7 +82,7 @@ def lost_from_page(before: str, after: str) -> list[str]:
     marked = _TAG.sub("\n", _INLINE_TAG.sub(_JOINT, _visible(before.replace(_JOINT, " "))))
     lines = html.unescape(marked).split("\n")
     failures = find_failures("\n".join(line.replace(_JOINT, "") for line in lines))
-    haystack = " ".join(after.split())
+    haystack = " ".join(html.unescape(after).split())
     at = 0
     backward = 0
     for number in failures.numbers:

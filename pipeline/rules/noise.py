@@ -37,7 +37,7 @@ def count(pattern: re2._Regexp, data: bytes, enough: int = -1) -> int:
     return found
 
 
-def elide_runs(text: str, runs: re2._Regexp, noun: str, *, announces: re2._Regexp | None, keeps: Iterable[str]) -> str:
+def elide_runs(text: str, runs: re2._Regexp, noun: str, *, announces: re2._Regexp | None, keeps: Iterable[int]) -> str:
     """Replace runs of noise lines by `… [N <noun> elided] …`.
 
     Args:

@@ -17,7 +17,11 @@ _TAG = re.compile(
     r"|\[/?[a-z_ -]{0,40}untrusted[^\[\]\n]{0,100}\]",
     re.IGNORECASE,
 )
-_WORDS = ("<system-reminder", "<tool_use_error", "<persisted-output")
+_WORDS = ("<system-reminder", "<tool_use_error", "<persisted-output", "ntrusted", "NTRUSTED")
+# What the writer of a mark around outside text says of its source, up to a ruler.
+_ORIGIN = re.compile(r"(?:[A-Z][A-Za-z -]{0,40}: [^\n]{0,500}\r?\n){1,8}---\r?\n")
+# White space that may stand between a mark and the end of its line.
+_SPACE_CHARS = 8
 
 
 class Part(NamedTuple):
@@ -38,8 +42,7 @@ def split_protected(text: str) -> list[Part]:
     header = _HEADER.match(text)
     start = 0 if header is None else header.end()
     spans = [(0, start)] if start else []
-    lower = text.lower() if "ntrusted" in text or "NTRUSTED" in text else ""
-    if lower or any(word in text for word in _WORDS):
+    if any(word in text for word in _WORDS):
         spans += _marked_spans(text, start)
     if not spans:
         return [Part(text, False)]
@@ -80,12 +83,14 @@ def _marked_spans(text: str, start: int) -> list[tuple[int, int]]:
             continue
         first, end = tag.start(), max(tag.end(), block_end)
         line = text.rfind("\n", at, first) + 1 or at
-        if not text[line:first].strip() and (line == at or text[line - 1 : line] == "\n"):
+        if not text[line:first].strip():
             first = line
-        after = text.find("\n", end)
-        rest = text[end:after] if 0 <= after <= end + 8 else text[end : end + 8]
-        if not rest.strip() and after >= 0 and after <= end + 8:
+        after = text.find("\n", end, end + _SPACE_CHARS)
+        if after >= 0 and not text[end:after].strip():
             end = after + 1
+            origin = _ORIGIN.match(text, end)
+            if origin is not None:
+                end = origin.end()
         spans.append((first, end))
         at = end
     return spans

@@ -137,6 +137,7 @@ class _Backfill:
                 reading = SessionReading(job.opening, self._settings)
                 try:
                     while (batch := await anyio.to_thread.run_sync(_turn, reading, limiter=limiter)) is not None:
+                        self._store.failpoints.reach("read-after")
                         await send.send(batch)
                 except SourceError as error:
                     self._report.failed.append(str(error))

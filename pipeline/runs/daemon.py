@@ -142,6 +142,7 @@ class _Daemon:
                 return
             batch = await self._turn(tracked, catalog, chain)
             if batch is not None:
+                store.failpoints.reach("read-after")
                 await running.batches.send(batch)
                 # There may be more: back to the end of the queue, so that a long backlog delays nobody.
                 self._tracker.queue(tracked)

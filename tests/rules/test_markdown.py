@@ -146,7 +146,13 @@ def test_blocks_lie_in_order_and_compaction_is_idempotent(text: str) -> None:
     assert edges == sorted(edges)
     done, _ = compact_tool_result_markdown(text, CompactOptions(min_bytes=0, min_savings=0.0))
     assert compact_tool_result_markdown(done, CompactOptions(min_bytes=0, min_savings=0.0))[0] == done
-    assert [x for x in done.split("\n") if x.startswith("[[")] == [x for x in text.split("\n") if x.startswith("[[")]
+    at = start = 0
+    for block in [*blocks, None]:
+        prose = text[start : block.start if block else len(text)]
+        assert prose in done[at:]
+        at = done.index(prose, at) + len(prose)
+        start = block.end if block else start
+    assert done.startswith(text[: blocks[0].start if blocks else len(text)])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,288 @@
+"""The engine of tool-output compaction: which rule a text gets, and whether its result is taken."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import orjson
+
+from pipeline.rules.base import (
+    COMPACTED,
+    FAILURE_FALLBACK,
+    LOW_SAVINGS,
+    POLICY,
+    RECALLED,
+    SMALL,
+    STRUCTURED,
+    STUB,
+    CompactionResult,
+    CompactionRule,
+    CompactionStats,
+    CompactOptions,
+    ToolContext,
+)
+from pipeline.rules.builtin import BUILTIN_RULES, HTML_RULE_ID
+from pipeline.rules.commands import simple_commands
+from pipeline.rules.dedup_elide import FALLBACK_RULE_ID, fold_and_elide, holds_elision
+from pipeline.rules.failures import NO_FAILURES, find_failures
+from pipeline.rules.guard import lost_failures, lost_from_page, lost_lines
+from pipeline.rules.marks import holds_mark
+from pipeline.rules.protected import Part, split_protected, splits_line
+from pipeline.rules.tool_classes import file_kind, tool_class
+
+_STUB_STARTS = ("<persisted-output>", "[OpenViking tool result externalized]")
+_RECALLING = frozenset({"recall", "show", "restore"})
+_OWN_PROGRAMS = frozenset({"compactd", "pipeline", "pipeline.cli"})
+
+# Classes whose results promise P4 leaves out; reads only of source.
+_UNGUARDED_CLASSES = frozenset({"search", "list"})
+# Where a URL is the answer.
+_URL_CLASSES = frozenset({"fetch", "web_search", "search"})
+# An output that ends in failure keeps so many times the lines.
+_ERROR_FACTOR = 2
+# Rules run again on what they made, until nothing changes: a text that never comes to rest stays as it was.
+_MAX_PASSES = 4
+
+_DIFF_START = re.compile(r"\s*(?:diff --(?:git|cc|combined) |Index: |\*\*\* Begin Patch|--- [^\n]*\n\+\+\+ |@@ -[0-9])")
+_DIFF_INSIDE = re.compile(r"^diff --(?:git|cc|combined) ", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """All that decides about one text, fixed for all its passes."""
+
+    tool_name: str
+    context: ToolContext | None
+    options: CompactOptions
+    guarded: bool
+    shorten_urls: bool
+    head_lines: int
+    tail_lines: int
+
+
+def compact_tool_output(
+    tool_name: str,
+    output: str,
+    options: CompactOptions = CompactOptions(),  # noqa: B008 - frozen, and part of the published signature
+    *,
+    context: ToolContext | None = None,
+) -> CompactionResult:
+    """Shorten one tool result by the first rule that matches it, or by the fallback, and check what comes out.
+
+    A rule's text is taken only if no failure is lost (P4), valid JSON stays valid, markers of a harness stay whole
+    (P5), and it is smaller by `min_savings` at least (P6). Otherwise the fallback is tried, else the text stays.
+
+    Args:
+        tool_name: name of the tool as its agent calls it; gates the rules when no context is given.
+        output: the text of the result.
+        options: further rules, tried first, and limits.
+        context: what is known about the call; None: tool name and shape alone decide.
+
+    Returns:
+        The text and its statistics. `stats.rule` is the rule that fired, or the reason why the text stays; then the
+        text is `output` itself. Applied again to its own text this changes nothing.
+
+    Source: design, 5.2 and P4 to P6.
+    """
+    size = _utf8_bytes(output) if len(output) < options.min_bytes or output.isascii() else len(output)
+    if size < options.min_bytes:
+        return _stays(output, SMALL)
+    reason = _passes(output, context)
+    if reason:
+        return _stays(output, reason)
+    case = _case_of(tool_name, options, context)
+    if case is None:
+        return _stays(output, POLICY)
+    text, rule = _one_pass(output, case)
+    if text is output:
+        return _stays(output, rule)
+    for _ in range(_MAX_PASSES):
+        again = text if holds_elision(text) else _one_pass(text, case)[0]
+        if again == text:
+            break
+        text = again
+    else:
+        return _stays(output, LOW_SAVINGS)
+    original = _utf8_bytes(output)
+    compacted = _utf8_bytes(text)
+    if original - compacted < max(1.0, options.min_savings * original):
+        return _stays(output, LOW_SAVINGS)
+    return CompactionResult(text, CompactionStats(rule, original, compacted, True))
+
+
+def _stays(text: str, reason: str) -> CompactionResult:
+    size = _utf8_bytes(text)
+    return CompactionResult(text, CompactionStats(reason, size, size, False))
+
+
+def _passes(text: str, context: ToolContext | None) -> str:
+    """Why a text of enough bytes is not looked at further; "" if it is."""
+    if holds_mark(text) or holds_elision(text):
+        return COMPACTED
+    if context is not None and context.command and _recalls(context.command):
+        return RECALLED
+    return STUB if text.lstrip().startswith(_STUB_STARTS) else ""
+
+
+def _recalls(command: str) -> bool:
+    """Whether a shell line asks compactd for an original."""
+    if not any(name in command for name in _OWN_PROGRAMS):
+        return False
+    return any(
+        words[0] in _OWN_PROGRAMS and not _RECALLING.isdisjoint(words[1:6]) for words in simple_commands(command)
+    )
+
+
+def _case_of(tool_name: str, options: CompactOptions, context: ToolContext | None) -> _Case | None:
+    """The case of one text; None when its class stays whole."""
+    group = context.tool_class if context is not None and context.tool_class else tool_class(tool_name)
+    if group in options.whole_classes:
+        return None
+    failed = context is not None and (context.is_error or context.exit_code not in (None, 0))
+    exempt = group in _UNGUARDED_CLASSES or (
+        group == "read" and context is not None and file_kind(context.path) == "source"
+    )
+    factor = _ERROR_FACTOR if failed else 1
+    return _Case(
+        tool_name=tool_name,
+        context=context,
+        options=options,
+        guarded=failed or not exempt,
+        shorten_urls=group not in _URL_CLASSES,
+        head_lines=options.head_lines * factor,
+        tail_lines=options.tail_lines * factor,
+    )
+
+
+def _one_pass(text: str, case: _Case) -> tuple[str, str]:
+    """The text after one pass and the rule or reason; the very same object when it stays."""
+    parts = split_protected(text)
+    if len(parts) == 1:
+        return _compact_part(text, case)
+    changed: list[str] = []
+    rule = ""
+    reason = LOW_SAVINGS
+    for part in parts:
+        new, found = _compact_part(part.text, case) if _is_open(part, case) else (part.text, "")
+        changed.append(new)
+        if new is not part.text:
+            rule = rule or found
+        else:
+            reason = found or reason
+    if not rule:
+        return text, reason
+    result = "".join(changed)
+    if case.guarded and splits_line(parts) and lost_failures(text, result):
+        return text, FAILURE_FALLBACK
+    return result, rule
+
+
+def _is_open(part: Part, case: _Case) -> bool:
+    return not part.whole and _utf8_bytes(part.text) >= case.options.min_bytes
+
+
+def _compact_part(text: str, case: _Case) -> tuple[str, str]:
+    """Shorten one piece of text that holds nothing to protect."""
+    failures = None
+    structured = _is_json(text)
+    refused = ""
+    for rule in (*case.options.rules, *BUILTIN_RULES):
+        if not _applies(rule, text, case):
+            continue
+        short = rule.compact(text)
+        if short == text:
+            # The rule knows this kind of text and finds nothing to drop: the fallback would know it less.
+            return text, LOW_SAVINGS
+        if structured and not _is_json(short):
+            refused = STRUCTURED
+        elif not _saves(text, short, case):
+            refused = LOW_SAVINGS
+        else:
+            failures = find_failures(text) if case.guarded else NO_FAILURES
+            if not lost_lines(failures.lines, short) or (
+                rule.id == HTML_RULE_ID and not lost_from_page(text, short)
+            ):
+                return short, rule.id
+            refused = FAILURE_FALLBACK
+        break
+    if structured:
+        return text, STRUCTURED
+    if _is_diff(text):
+        return text, refused or POLICY
+    if failures is None:
+        failures = find_failures(text) if case.guarded else NO_FAILURES
+    short = fold_and_elide(
+        text,
+        failures.numbers,
+        head_lines=case.head_lines,
+        tail_lines=case.tail_lines,
+        shorten_urls=case.shorten_urls,
+    )
+    if not _saves(text, short, case):
+        return text, refused if refused == FAILURE_FALLBACK else LOW_SAVINGS
+    if lost_lines(failures.lines, short):
+        return text, FAILURE_FALLBACK
+    return short, FALLBACK_RULE_ID
+
+
+def _applies(rule: CompactionRule, text: str, case: _Case) -> bool:
+    """Tool and command first, then the shape of the text (design, P5)."""
+    if case.context is not None and rule.matches_context is not None and not rule.matches_context(case.context):
+        return False
+    return rule.matches(case.tool_name, text)
+
+
+def _saves(text: str, short: str, case: _Case) -> bool:
+    if len(short) >= len(text) and short.isascii():
+        return False
+    before = _utf8_bytes(text)
+    return before - _utf8_bytes(short) >= max(1.0, case.options.min_savings * before)
+
+
+def _is_diff(text: str) -> bool:
+    """Whether a text is a diff or holds one: cut in its middle it would be none."""
+    return _DIFF_START.match(text) is not None or ("diff --" in text and _DIFF_INSIDE.search(text) is not None)
+
+
+def _is_json(text: str) -> bool:
+    """Whether a text is a JSON object or array, or lines that are one each."""
+    bare = text.strip()
+    if bare[:1] not in ("{", "[") or bare[-1:] not in ("}", "]"):
+        return False
+    if _parses(bare):
+        return True
+    lines = bare.split("\n")
+    # The last one first: a log that happens to open with a bracket is told quickly.
+    return len(lines) > 1 and all(
+        line[:1] in ("{", "[") and _parses(line) for raw in reversed(lines) if (line := raw.strip())
+    )
+
+
+def _parses(text: str) -> bool:
+    try:
+        orjson.loads(text.encode("utf-8", "surrogatepass"))
+    except ValueError as error:
+        message = str(error)
+        # Too deep, NaN, or half a surrogate pair: JSON to others, so it counts as whole.
+        return "ecursion" in message or "surrogate" in message or _parses_loosely(text)
+    return True
+
+
+def _parses_loosely(text: str) -> bool:
+    """Whether lenient readers take the text: they know NaN and Infinity."""
+    if "NaN" not in text and "Infinity" not in text:
+        return False
+    bare = _NOT_FINITE.sub("0", text)
+    try:
+        orjson.loads(bare.encode("utf-8", "surrogatepass"))
+    except ValueError:
+        return False
+    return True
+
+
+_NOT_FINITE = re.compile(r"(?<=[\[:, \t\r\n])-?(?:NaN|Infinity)(?=[\], \t\r\n}])")
+
+
+def _utf8_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
