@@ -67,11 +67,11 @@ class Treat(StrEnum):
     FILE = "file"
     """A hidden file body: a reference when any equal is earlier, else elided; no failure guarantee (P4)."""
     COPY_ONLY = "copy-only"
-    """A text that is only ever replaced by a reference to an earlier equal; else whole."""
+    """A text or list that is only ever replaced by a reference to an earlier equal; else whole."""
     GROWING = "growing"
     """Output so far, repeated in each progress record: what the record before held becomes a reference."""
     CONTAINED = "contained"
-    """A part of a text in the same record: a reference."""
+    """A part of a text in the same record, also as a list of its lines: a reference."""
     STUB = "stub"
     """A text that stands for an output kept elsewhere: whole."""
     LINES = "lines"
@@ -90,6 +90,8 @@ class Site:
     tool: str
     context: ToolContext
     call_id: str = ""
+    media: str = ""
+    """Media type of a base64 string; "" if it is unknown, or if the value tells it itself."""
     document: int = 0
     decisions: list[Decision] = field(default_factory=list)
     """What the stages decided: a note each, with its plan where something is to be edited."""
@@ -100,8 +102,9 @@ class Note:
     """What was decided about one site and why: one row of the ledger's site table.
 
     `applied` is false for a site that was considered and left; its sizes are then equal. Sizes are encoded bytes in
-    the record. `offset` is the place of the new value in the output record, `value_digest` the SHA-256 of the
-    original token's source bytes; both are set by the splice stage for applied edits only.
+    the record (for a site that was left: of its compact encoding, as its place is not looked for). `offset` is the
+    place of the new value in the output record, `value_digest` the SHA-256 of the original token's source bytes; both
+    are set for applied edits only. The splice stage sets them all.
     """
 
     stage: str

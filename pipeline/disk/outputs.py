@@ -60,7 +60,7 @@ class Outputs:
             self._open.move_to_end(path)
             if not _in_place(known):
                 raise LedgerError(
-                    f"{path}: was deleted or replaced while it was written; run `compactd forget` on it and "
+                    f"{path}: was deleted, replaced or changed while it was written; run `compactd forget` on it and "
                     "`compactd backfill` again"
                 )
             return known
@@ -186,4 +186,4 @@ def _in_place(output: Output) -> bool:
     except FileNotFoundError:
         return False
     here = os.fstat(output.fd)
-    return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
+    return os.path.samestat(there, here) and there.st_size == output.length

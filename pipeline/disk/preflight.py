@@ -88,9 +88,9 @@ def check_sqlite(version: tuple[int, ...]) -> Finding:
     )
 
 
-def check_file_system(state: str) -> Finding:
+def check_file_system(state: str, mounts: str = MOUNTS) -> Finding:
     """The state folder's file system: SQLite's WAL needs shared memory, which network file systems do not have."""
-    kind = file_system_of(state)
+    kind = file_system_of(state, mounts)
     if not kind:
         return Finding("state file system", "ok", "this platform does not tell; need a local disk")
     if kind in NETWORK_TYPES:
@@ -100,10 +100,10 @@ def check_file_system(state: str) -> Finding:
     return Finding("state file system", "ok", kind)
 
 
-def file_system_of(path: str) -> str:
+def file_system_of(path: str, mounts: str = MOUNTS) -> str:
     """Type of the file system that holds (or would hold) a path, such as `ext4`; "" where it cannot be told."""
     try:
-        with open(MOUNTS, encoding="utf-8", errors="surrogateescape") as file:
+        with open(mounts, encoding="utf-8", errors="surrogateescape") as file:
             lines = file.read().splitlines()
     except OSError:
         return ""

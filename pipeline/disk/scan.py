@@ -79,14 +79,29 @@ def scan(roots: Sequence[Root], *, skip: Iterable[str] = ()) -> Iterator[Found]:
     `skip`: folders that are never entered (output and state). Folders that cannot be listed are passed over: what
     is not seen is unknown, not deleted.
     """
-    hidden = frozenset(os.path.realpath(folder) for folder in skip)
+    hidden = _inside(skip)
     taken: set[str] = set()
-    for root in sorted(roots, key=lambda root: (-len(root.path), root.path)):
+    for root in by_length(roots):
         for found in _scan_root(root, hidden):
             real = os.path.realpath(found.path)
-            if real not in taken:
+            # A link or a named file may lead into a folder that no walk would enter.
+            if real not in taken and not real.startswith(hidden):
                 taken.add(real)
                 yield found
+
+
+def by_length(roots: Iterable[Root]) -> list[Root]:
+    """The roots in the order in which they may claim a file: the longest path first."""
+    return sorted(roots, key=lambda root: (-len(root.path), root.path))
+
+
+def scan_folder(root: Root, folder: str, *, skip: Iterable[str] = ()) -> list[Found]:
+    """The candidate files in one folder of a root and below it; see `scan`."""
+    if root.only:
+        return []
+    hidden = _inside(skip)
+    found = _scan_root(root, hidden, folder)
+    return [file for file in found if not os.path.realpath(file.path).startswith(hidden)]
 
 
 def look_at(root: Root, rel: str) -> Found | None:
@@ -116,7 +131,12 @@ def output_name(rel: str) -> str:
     return rel
 
 
-def _scan_root(root: Root, hidden: frozenset[str]) -> Iterator[Found]:
+def _inside(folders: Iterable[str]) -> tuple[str, ...]:
+    """What the real paths of everything in these folders begin with."""
+    return tuple(os.path.join(os.path.realpath(folder), "") for folder in folders)
+
+
+def _scan_root(root: Root, hidden: tuple[str, ...], start: str = "") -> Iterator[Found]:
     if root.only:
         for rel in sorted(root.only):
             if (found := look_at(root, rel)) is not None:
@@ -125,14 +145,14 @@ def _scan_root(root: Root, hidden: frozenset[str]) -> Iterator[Found]:
     patterns = [_pattern(pattern) for pattern in root.include]
     seen_folders: set[tuple[int, int]] = set()
     # Links to folders are followed; a folder that was entered before is not entered again, so loops end.
-    for folder, names, files in os.walk(root.path, followlinks=True):
+    for folder, names, files in os.walk(start or root.path, followlinks=True):
         try:
             status = os.stat(folder)
         except OSError:
             names.clear()
             continue
         key = (status.st_dev, status.st_ino)
-        if key in seen_folders or os.path.realpath(folder) in hidden:
+        if key in seen_folders or os.path.join(os.path.realpath(folder), "").startswith(hidden):
             names.clear()
             continue
         seen_folders.add(key)
@@ -160,10 +180,10 @@ def _first_wild(path: str) -> int:
 
 
 def _merged(roots: list[Root]) -> list[Root]:
-    """Single files of one folder share a root."""
-    merged: dict[tuple[str, bool], Root] = {}
+    """Single files of one folder share a root; folders are one if they are searched for the same."""
+    merged: dict[tuple[str, bool, tuple[str, ...], str], Root] = {}
     for root in roots:
-        key = (root.path, bool(root.only))
+        key = (root.path, bool(root.only), root.include, root.format)
         known = merged.get(key)
         if known is None:
             merged[key] = root

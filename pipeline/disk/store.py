@@ -197,6 +197,9 @@ class Store:
         self._vault.committed()
         for writing, row in zip(touched, generations, strict=True):
             writing.generation = row
+            if writing.checkpoint is not None:
+                # For a generation that takes its place only now: what its source looked like.
+                _seen(writing.session, writing.checkpoint, writing.session.generation)
             writing.checkpoint = None
             self._outputs.committed(self._output(writing), row.out_len)
         self._pending = _Pending()

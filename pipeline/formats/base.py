@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from typing import Protocol
 
 from pipeline.records import Json, Site
@@ -28,6 +29,7 @@ class CallMap:
 
     def __init__(self, kept: int = CALLS_KEPT) -> None:
         self._kept = kept
+        self._waiting = 0
         # Newest last. A list, since one id may be used by several calls of a session.
         self._open: OrderedDict[str, list[Call]] = OrderedDict()
         self._answered: OrderedDict[str, Call] = OrderedDict()
@@ -36,16 +38,22 @@ class CallMap:
         """Remember a call; one without an id can never be found and is not kept."""
         if not call_id:
             return
-        self._open.setdefault(call_id, []).append(call)
-        self._open.move_to_end(call_id)
-        if len(self._open) > self._kept:
-            self._open.popitem(last=False)
+        waiting = self._open.get(call_id)
+        if waiting is None:
+            self._open[call_id] = [call]
+        else:
+            waiting.append(call)
+            self._open.move_to_end(call_id)
+        self._waiting += 1
+        if self._waiting > self._kept:
+            self._forget_oldest()
 
     def answer(self, call_id: str) -> Call:
         """The nearest earlier unanswered call with this id, now answered; else the last answered one; else unknown."""
         waiting = self._open.get(call_id)
         if waiting:
             call = waiting.pop()
+            self._waiting -= 1
             if not waiting:
                 del self._open[call_id]
             self._answered[call_id] = call
@@ -59,6 +67,13 @@ class CallMap:
         """The nearest earlier call with this id, answered or not."""
         waiting = self._open.get(call_id)
         return waiting[-1] if waiting else self._answered.get(call_id, UNKNOWN_CALL)
+
+    def _forget_oldest(self) -> None:
+        call_id, waiting = next(iter(self._open.items()))
+        del waiting[0]
+        self._waiting -= 1
+        if not waiting:
+            del self._open[call_id]
 
 
 @dataclass(slots=True)
@@ -96,7 +111,7 @@ class Format(Protocol):
 
 
 def day_of(timestamp: Json) -> str:
-    """The UTC day of an ISO 8601 timestamp or of epoch milliseconds; "" if it is neither."""
+    """The UTC day of an ISO 8601 timestamp; "" if it is none."""
     if isinstance(timestamp, str) and len(timestamp) >= 10:
         if timestamp.endswith("Z") or len(timestamp) == 10:
             day = timestamp[:10]
@@ -106,21 +121,17 @@ def day_of(timestamp: Json) -> str:
 
 
 def _is_day(text: str) -> bool:
-    return (
-        text.isascii()
-        and text[4] == "-"
-        and text[7] == "-"
-        and text[:4].isdigit()
-        and text[5:7].isdigit()
-        and text[8:].isdigit()
-        and "01" <= text[5:7] <= "12"
-        and "01" <= text[8:] <= "31"
-    )
+    """True for a day of the calendar written YYYY-MM-DD."""
+    if text[4] != "-" or text[7] != "-":
+        return False
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _converted_day(timestamp: str) -> str:
-    from datetime import UTC, datetime
-
     try:
         moment = datetime.fromisoformat(timestamp)
         return (moment.astimezone(UTC) if moment.tzinfo else moment).date().isoformat()

@@ -6,29 +6,37 @@ import re
 from dataclasses import dataclass, replace
 
 from pipeline.formats.base import UNKNOWN_CALL, Call, CallMap, Pairing, day_of
-from pipeline.formats.blocks import holds_tool_text, is_image, result_sites, text_of
+from pipeline.formats.blocks import SHORTEST_COPY_CHARS, holds_tool_text, is_image, result_sites, text_of
 from pipeline.records import Json, Path, Site, Treat
 from pipeline.rules.base import NO_CONTEXT, ToolContext
 from pipeline.rules.tool_classes import context_of
 
 _EXIT_CODE = re.compile(r"Exit code (\d{1,3})(?:\n|$)")
 
-# What the fields of a `toolUseResult` object repeat.
+# Where a record keeps more than its message.
+_BESIDE = frozenset({"toolUseResult", "data", "attachment", "planContent"})
+# What the fields of a `toolUseResult` object repeat; fields that are not named repeat the result.
 _FIELDS = {
-    "stdout": Treat.MIRROR,
-    "stderr": Treat.MIRROR,
-    "result": Treat.MIRROR,
     "originalFile": Treat.FILE,
     "oldString": Treat.FILE,
     "newString": Treat.FILE,
+    "old_string": Treat.FILE,
+    "new_string": Treat.FILE,
+    "old_source": Treat.FILE,
+    "new_source": Treat.FILE,
+    "original_file": Treat.FILE,
+    "updated_file": Treat.FILE,
     "prompt": Treat.COPY_ONLY,
     "plan": Treat.COPY_ONLY,
+    "newTodos": Treat.COPY_ONLY,
+    "oldTodos": Treat.COPY_ONLY,
+    "questions": Treat.COPY_ONLY,
     "lines": Treat.LINES,
     "filenames": Treat.LINES,
     "base64": Treat.IMAGE,
 }
 # Paths, ids and settings: never a copy worth a look.
-_LEFT_ALONE = frozenset({"filePath", "structuredPatch.header", "usage", "agentId", "url", "query", "type", "mode"})
+_LEFT_ALONE = frozenset({"filePath", "usage", "agentId", "url", "query", "type", "mode"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,127 +60,166 @@ class ClaudeCode:
         return day
 
 
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What a message answers: the call, and the visible text that hidden fields of the record may repeat."""
+
+    call: Call
+    text: str
+
+
+_NO_ANSWER = _Answer(UNKNOWN_CALL, "")
+
+
 def _record_sites(record: dict[str, Json], path: Path, calls: CallMap, inner: CallMap, *, nested: bool) -> list[Site]:
+    """Sites of a record, or of a message of a subagent that is `nested` in a progress record."""
     message = record.get("message")
-    found: dict[str, list[Site]] = {}
-    answered = UNKNOWN_CALL
+    sites: list[Site] = []
+    answer = _NO_ANSWER
     if isinstance(message, dict):
-        found["message"], answered = _message_sites(message, (*path, "message"), calls, nested=nested)
-    mirror = record.get("toolUseResult")
-    if mirror is not None:
-        found["toolUseResult"] = _mirror_sites(mirror, (*path, "toolUseResult"), answered)
-    kind = record.get("type")
-    data = record.get("data")
-    if kind == "progress" and isinstance(data, dict):
-        parent = record.get("parentToolUseID")
-        call_id = parent if isinstance(parent, str) else ""
-        found["data"] = _progress_sites(data, (*path, "data"), calls.peek(call_id), call_id, inner)
-    attachment = record.get("attachment")
-    if isinstance(attachment, dict):
-        found["attachment"] = _attachment_sites(attachment, (*path, "attachment"))
-    plan = record.get("planContent")
-    if isinstance(plan, str):
-        found["planContent"] = [Site((*path, "planContent"), plan, Treat.COPY_ONLY, "", NO_CONTEXT)]
-    if len(found) == 1:
-        return next(iter(found.values()))
+        sites, answer = _message_sites(message, path, calls, nested=nested)
+    if _BESIDE.isdisjoint(record):
+        return sites
+    found = {"message": sites}
+    for key in _BESIDE & record.keys():
+        value = record[key]
+        here = (*path, key)
+        if key == "toolUseResult":
+            found[key] = _mirror_sites(value, here, answer)
+        elif isinstance(value, str):
+            if key == "planContent" and len(value) > SHORTEST_COPY_CHARS:
+                found[key] = [Site(here, value, Treat.COPY_ONLY, "", NO_CONTEXT)]
+        elif not isinstance(value, dict):
+            continue
+        elif key == "attachment":
+            found[key] = _attachment_sites(value, here)
+        elif key == "data" and record.get("type") == "progress":
+            parent = record.get("parentToolUseID")
+            call_id = parent if isinstance(parent, str) else ""
+            found[key] = _progress_sites(value, here, calls.peek(call_id), call_id, inner)
     return [site for key in record if key in found for site in found[key]]
 
 
-def _message_sites(message: dict[str, Json], path: Path, calls: CallMap, *, nested: bool) -> tuple[list[Site], Call]:
+def _message_sites(message: dict[str, Json], path: Path, calls: CallMap, *, nested: bool) -> tuple[list[Site], _Answer]:
+    """Sites of `message`, which lies below `path`."""
     content = message.get("content")
     sites: list[Site] = []
-    answered = UNKNOWN_CALL
+    answer = _NO_ANSWER
     if isinstance(content, str):
         if holds_tool_text(content):
-            sites.append(Site((*path, "content"), content, Treat.MARKDOWN, "", NO_CONTEXT))
-        return sites, answered
+            sites.append(Site((*path, "message", "content"), content, Treat.MARKDOWN, "", NO_CONTEXT))
+        return sites, answer
     if not isinstance(content, list):
-        return sites, answered
+        return sites, answer
     for index, block in enumerate(content):
         if not isinstance(block, dict):
             continue
         kind = block.get("type")
-        here = (*path, "content", index)
         if kind == "tool_use":
-            sites.extend(_call_site(block, here, calls))
+            _call_site(block, (*path, "message", "content", index, "input"), calls, sites)
         elif kind == "tool_result":
-            call_id = block.get("tool_use_id")
-            answered = calls.answer(call_id if isinstance(call_id, str) else "")
-            context = _result_context(answered.context, block)
-            answered = Call(answered.tool, context)
+            answer = _answer(block, calls)
             treat = Treat.MIRROR if nested else Treat.TEXT
-            sites.extend(result_sites(block.get("content"), (*here, "content"), treat, answered.tool, context))
-        elif kind == "text" and isinstance(text := block.get("text"), str) and holds_tool_text(text):
-            sites.append(Site((*here, "text"), text, Treat.MARKDOWN, "", NO_CONTEXT))
-    return sites, answered
+            here = (*path, "message", "content", index, "content")
+            sites += result_sites(block.get("content"), here, treat, answer.call.tool, answer.call.context)
+        elif kind == "text" and isinstance(text := block.get("text"), str):
+            # Histories of a subagent are written again and again.
+            if len(text) > SHORTEST_COPY_CHARS if nested else holds_tool_text(text):
+                treat = Treat.COPY_ONLY if nested else Treat.MARKDOWN
+                sites.append(Site((*path, "message", "content", index, "text"), text, treat, "", NO_CONTEXT))
+    return sites, answer
 
 
-def _call_site(block: dict[str, Json], path: Path, calls: CallMap) -> list[Site]:
-    name = block.get("name")
+def _call_site(block: dict[str, Json], path: Path, calls: CallMap, sites: list[Site]) -> None:
+    """Register a call; the site of its input, which lies at `path`."""
+    name, call_id, tool_input = block.get("name"), block.get("id"), block.get("input")
     tool = name if isinstance(name, str) else ""
-    tool_input = block.get("input")
     context = context_of(tool, tool_input)
-    call_id = block.get("id")
-    calls.add(call_id if isinstance(call_id, str) else "", Call(tool, context))
-    return [Site((*path, "input"), tool_input, Treat.INPUT, tool, context)] if tool_input else []
+    if isinstance(call_id, str):
+        calls.add(call_id, Call(tool, context))
+    if tool_input:
+        sites.append(Site(path, tool_input, Treat.INPUT, tool, context))
 
 
-def _result_context(context: ToolContext, block: dict[str, Json]) -> ToolContext:
-    """The call's context with the result's error flag and exit code (formats.md, 2: only failures tell a number)."""
-    if block.get("is_error") is not True:
-        return context
-    match = _EXIT_CODE.match(text_of(block.get("content")))
-    return replace(context, is_error=True, exit_code=int(match[1]) if match else None)
+def _answer(block: dict[str, Json], calls: CallMap) -> _Answer:
+    """The call that a result answers, with the result's error flag and exit code; and the visible text."""
+    call_id = block.get("tool_use_id")
+    call = calls.answer(call_id) if isinstance(call_id, str) else UNKNOWN_CALL
+    text = text_of(block.get("content"))
+    if block.get("is_error") is True:
+        # Only failures tell a number (formats.md, 2).
+        match = _EXIT_CODE.match(text)
+        call = Call(call.tool, replace(call.context, is_error=True, exit_code=int(match[1]) if match else None))
+    return _Answer(call, text)
 
 
-def _mirror_sites(mirror: Json, path: Path, call: Call) -> list[Site]:
+def _mirror_sites(mirror: Json, path: Path, answer: _Answer) -> list[Site]:
     """Sites of a `toolUseResult`: a string, a list of blocks, or an object whose fields repeat input and result."""
-    if isinstance(mirror, (str, list)):
-        return result_sites(mirror, path, Treat.MIRROR, call.tool, call.context)
     sites: list[Site] = []
-    if isinstance(mirror, dict):
-        _field_sites(mirror, path, call, sites)
+    if isinstance(mirror, str):
+        _text_site(mirror, path, Treat.MIRROR, answer, sites)
+    elif isinstance(mirror, list):
+        _list_sites(mirror, path, answer, sites)
+    elif isinstance(mirror, dict):
+        _field_sites(mirror, path, answer, sites)
     return sites
 
 
-def _field_sites(value: dict[str, Json], path: Path, call: Call, sites: list[Site]) -> None:
+def _field_sites(value: dict[str, Json], path: Path, answer: _Answer, sites: list[Site]) -> None:
     """Walk an object of a `toolUseResult` (nesting under 12 in real files; the decoder bounds it)."""
+    if is_image(value):
+        sites.append(Site(path, value, Treat.IMAGE, answer.call.tool, answer.call.context))
+        return
     for key, field in value.items():
-        if key in _LEFT_ALONE:
+        if not field or key in _LEFT_ALONE:
             continue
-        here = (*path, key)
-        if key == "content":
-            _content_sites(value, field, here, call, sites)
-        elif isinstance(field, str):
-            if field:
-                sites.append(Site(here, field, _FIELDS.get(key, Treat.MIRROR), call.tool, call.context))
+        if isinstance(field, str):
+            if len(field) > SHORTEST_COPY_CHARS:
+                _text_site(field, (*path, key), _treat_of(key, field, value), answer, sites)
+                if sites[-1].treat is Treat.IMAGE:
+                    sites[-1].media = _media_of(value)
         elif isinstance(field, dict):
-            _field_sites(field, here, call, sites)
-        elif isinstance(field, list) and field:
-            if _FIELDS.get(key) is Treat.LINES and all(isinstance(line, str) for line in field):
-                sites.append(Site(here, field, Treat.LINES, call.tool, call.context))
+            _field_sites(field, (*path, key), answer, sites)
+        elif isinstance(field, list):
+            treat = _FIELDS.get(key)
+            if treat is Treat.LINES and all(isinstance(line, str) for line in field):
+                repeats = bool(answer.text) and "\n".join(map(str, field)) in answer.text
+                treat = Treat.CONTAINED if repeats else treat
+            if treat is None:
+                _list_sites(field, (*path, key), answer, sites)
             else:
-                _list_sites(field, here, call, sites)
+                sites.append(Site((*path, key), field, treat, answer.call.tool, answer.call.context))
 
 
-def _list_sites(values: list[Json], path: Path, call: Call, sites: list[Site]) -> None:
+def _treat_of(key: str, text: str, owner: dict[str, Json]) -> Treat:
+    """What a text field of a `toolUseResult` repeats; `content` is a file body (Write, Read) or a text (Grep)."""
+    if key == "content" and "filePath" in owner:
+        return Treat.FILE
+    if key == "stdout" and owner.get("isImage") is True and text.startswith("data:"):
+        return Treat.IMAGE
+    return _FIELDS.get(key, Treat.MIRROR)
+
+
+def _media_of(owner: dict[str, Json]) -> str:
+    """The media type beside a base64 string, "" if there is none."""
+    media = owner.get("type")
+    return media if isinstance(media, str) and "/" in media else ""
+
+
+def _text_site(text: str, path: Path, treat: Treat, answer: _Answer, sites: list[Site]) -> None:
+    """The site of a hidden text; what stands in the visible text of the record needs no search further back."""
+    if treat is Treat.MIRROR and answer.text and text.strip() in answer.text:
+        treat = Treat.CONTAINED
+    if len(text) > SHORTEST_COPY_CHARS:
+        sites.append(Site(path, text, treat, answer.call.tool, answer.call.context))
+
+
+def _list_sites(values: list[Json], path: Path, answer: _Answer, sites: list[Site]) -> None:
     for index, value in enumerate(values):
-        if isinstance(value, dict):
-            if is_image(value):
-                sites.append(Site((*path, index), value, Treat.IMAGE, call.tool, call.context))
-            else:
-                _field_sites(value, (*path, index), call, sites)
-
-
-def _content_sites(owner: dict[str, Json], content: Json, path: Path, call: Call, sites: list[Site]) -> None:
-    """`content` is a file body (Write, Read), a search text (Grep), or the blocks of a report (Task)."""
-    if isinstance(content, str):
-        is_file = "filePath" in owner
-        treat = Treat.FILE if is_file else Treat.MIRROR
-        if content:
-            sites.append(Site(path, content, treat, call.tool, call.context))
-    elif isinstance(content, list):
-        sites.extend(result_sites(content, path, Treat.MIRROR, call.tool, call.context))
+        if isinstance(value, str):
+            _text_site(value, (*path, index), Treat.MIRROR, answer, sites)
+        elif isinstance(value, dict):
+            _field_sites(value, (*path, index), answer, sites)
 
 
 def _progress_sites(data: dict[str, Json], path: Path, call: Call, call_id: str, inner: CallMap) -> list[Site]:
@@ -180,15 +227,17 @@ def _progress_sites(data: dict[str, Json], path: Path, call: Call, call_id: str,
     kind = data.get("type")
     for key, value in data.items():
         here = (*path, key)
-        if kind == "bash_progress" and key in ("output", "fullOutput") and isinstance(value, str) and value:
-            sites.append(_growing_site(data, key, value, here, call, call_id))
-        elif key == "message" and isinstance(value, dict):
-            sites.extend(_record_sites(value, here, inner, inner, nested=True))
+        if key == "message" and isinstance(value, dict):
+            sites += _record_sites(value, here, inner, inner, nested=True)
         elif key == "normalizedMessages" and isinstance(value, list):
             for index, record in enumerate(value):
                 if isinstance(record, dict):
-                    sites.extend(_record_sites(record, (*here, index), inner, inner, nested=True))
-        elif key == "prompt" and isinstance(value, str):
+                    sites += _record_sites(record, (*here, index), inner, inner, nested=True)
+        elif not isinstance(value, str) or len(value) <= SHORTEST_COPY_CHARS:
+            continue
+        elif kind == "bash_progress" and key in ("output", "fullOutput"):
+            sites.append(_growing_site(data, key, value, here, call, call_id))
+        elif key == "prompt":
             sites.append(Site(here, value, Treat.COPY_ONLY, call.tool, call.context))
     return sites
 
@@ -201,15 +250,21 @@ def _growing_site(data: dict[str, Json], key: str, value: str, path: Path, call:
 
 
 def _attachment_sites(attachment: dict[str, Json], path: Path) -> list[Site]:
-    """Hook output and attached files; names and tool lists are left alone."""
-    command = attachment.get("command")
-    context = ToolContext(command=command if isinstance(command, str) else "", tool_class="shell" if command else "")
-    call = Call("", context)
+    """Hook output, attached files, and the lists of tools that are written again and again."""
+    command, name = attachment.get("command"), attachment.get("filename")
+    if isinstance(command, str) and command:
+        call = Call("", ToolContext(command=command, tool_class="shell"))
+    elif isinstance(name, str) and name:
+        call = Call("", ToolContext(path=name, tool_class="read"))
+    else:
+        call = UNKNOWN_CALL
     sites: list[Site] = []
     for key, value in attachment.items():
         here = (*path, key)
-        if key in ("stdout", "stderr", "content") and isinstance(value, str) and value:
-            sites.append(Site(here, value, Treat.MIRROR, "", context))
+        if key in ("stdout", "stderr", "content") and isinstance(value, str):
+            _text_site(value, here, Treat.MIRROR, _Answer(call, ""), sites)
         elif key == "content" and isinstance(value, dict):
-            _field_sites(value, here, call, sites)
+            _field_sites(value, here, _Answer(call, ""), sites)
+        elif key in ("addedLines", "addedNames") and isinstance(value, list) and value:
+            sites.append(Site(here, value, Treat.COPY_ONLY, "", NO_CONTEXT))
     return sites

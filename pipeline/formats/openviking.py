@@ -54,14 +54,12 @@ def _tool_sites(part: dict[str, Json], path: Path, pairing: Pairing) -> list[Sit
     key = call_id if isinstance(call_id, str) else ""
     tool_input, output = part.get("tool_input"), part.get("tool_output")
     call = UNKNOWN_CALL
-    if tool_input:
+    if not tool_input and isinstance(output, str):
+        call = pairing.own.answer(key)
+    if call is UNKNOWN_CALL:
         call = Call(tool, context_of(tool, tool_input))
         if not isinstance(output, str):
             pairing.own.add(key, call)
-    elif isinstance(output, str):
-        call = pairing.own.answer(key)
-        if call is UNKNOWN_CALL:
-            call = Call(tool, context_of(tool, None))
     context = replace(call.context, is_error=True) if part.get("tool_status") == "error" else call.context
     sites: list[Site] = []
     # In the order of the part's own keys, as the splicer's cursor only moves forward.

@@ -116,7 +116,7 @@ def open_output(path: str) -> BinaryIO:
     except OSError as error:
         raise LedgerError(f"{shown(os.fsencode(path))}: cannot open the output: {error.strerror}") from error
     if path.endswith(".zst"):
-        return zstandard.ZstdDecompressor().stream_reader(source, closefd=True)  # type: ignore[return-value]  # reads like a file
+        return zstandard.ZstdDecompressor().stream_reader(source, closefd=True)
     return source
 
 

@@ -101,7 +101,7 @@ def table(stats: Stats) -> tuple[list[Column], list[list[str]]]:
     columns = [Column(stats.by, "left")]
     columns += [] if of_values else [Column("records")]
     columns += [Column(title) for title in ("sites", "edits", "before", "after", "saved", "saved %", "part")]
-    columns.append(Column("", "left"))
+    columns.append(Column("", "left", spare=True))
     rows = []
     for row in stats.rows:
         cells = [row.key or "(none)"]

@@ -14,10 +14,11 @@ _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: its heading, and on which side its cells stand."""
+    """A column of a table: its heading, on which side its cells stand, and whether a narrow terminal can spare it."""
 
     title: str
     align: Align = "right"
+    spare: bool = False
 
 
 def printable(text: str) -> str:
@@ -31,12 +32,12 @@ def size(count: int) -> str:
     """Bytes in a unit with three digits, such as `51.2 MB` (1 kB is 1000 bytes); negative sizes keep their sign."""
     value = float(abs(count))
     at = 0
-    # Rounding may give 1000: that belongs to the next unit.
-    while at < len(_UNITS) - 1 and round(value, 1 if at and value < 100 else 0) >= 1000:
+    # What rounds to 1000 belongs to the next unit.
+    while at < len(_UNITS) - 1 and round(value) >= 1000:
         value /= 1000
         at += 1
     sign = "-" if count < 0 else ""
-    return f"{sign}{value:.{1 if at and value < 100 else 0}f} {_UNITS[at]}"
+    return f"{sign}{value:.{1 if at and round(value, 1) < 100 else 0}f} {_UNITS[at]}"
 
 
 def count(number: int) -> str:
@@ -81,15 +82,26 @@ def print_table(columns: Sequence[Column], rows: Iterable[Sequence[str]], stream
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for column in columns:
-        narrow = column.align == "left"
-        table.add_column(
-            column.title, justify=column.align, overflow="fold" if narrow else "ignore", no_wrap=not narrow
-        )
+    console = Console(file=stream, highlight=False)
+    widths = [
+        max(len(cell) for cell in (column.title, *(row[at] for row in lines))) for at, column in enumerate(columns)
+    ]
+    shown = list(range(len(columns)))
+    while sum(widths[at] + len(GAP) for at in shown) > console.width + len(GAP):
+        spare = [at for at in shown if columns[at].spare]
+        if not spare:
+            break
+        shown.remove(spare[-1])
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    for at in shown:
+        if columns[at].align == "left":
+            table.add_column(columns[at].title, overflow="fold")
+        else:
+            # Names are folded where there is no room; a number that lost digits would be another number.
+            table.add_column(columns[at].title, justify="right", min_width=widths[at], no_wrap=True)
     for row in lines:
-        table.add_row(*(Text(printable(cell)) for cell in row))
-    Console(file=stream, highlight=False).print(table)
+        table.add_row(*(Text(printable(row[at])) for at in shown))
+    console.print(table)
 
 
 def _escape(char: str) -> str:

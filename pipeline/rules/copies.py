@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -9,6 +10,7 @@ from collections.abc import Mapping
 import xxhash
 
 from pipeline.records import Json
+from pipeline.rules.markdown import ProseCalls
 
 TEXTS_KEPT = 50_000
 GROWING_KEPT = 1_000
@@ -24,13 +26,17 @@ def digest_of(text: str) -> bytes:
 
 
 class Seen:
-    """Digests of the texts of a session, newest kept; `guarded` ones came from results whose failures are kept."""
+    """Digests of the texts of a session, newest kept; `guarded` ones came from results whose failures are kept.
+
+    `prose` are the calls that stood in prose.
+    """
 
     def __init__(self, *, min_bytes: int, kept: int = TEXTS_KEPT) -> None:
         self._min = min_bytes
         self._kept = kept
         self._texts: OrderedDict[bytes, bool] = OrderedDict()
         self._growing: OrderedDict[str, tuple[int, bytes]] = OrderedDict()
+        self.prose = ProseCalls()
 
     def remember(self, text: str, *, guarded: bool) -> None:
         """Remember a text, and itself without surrounding blanks (results are trimmed, their copies often not)."""
@@ -50,16 +56,31 @@ class Seen:
             self.remember(without_line_numbers(text), guarded=False)
 
     def remember_input(self, value: Json) -> None:
-        """Remember every long string of a tool input: file bodies, prompts, edit strings; their copies are exact."""
+        """Remember the long strings of a tool input (file bodies, prompts, edits) and its lists: copies are exact."""
+        if isinstance(value, dict):
+            for child in value.values():
+                if isinstance(child, str):
+                    if len(child) >= self._min:
+                        self._add(digest_of(child), guarded=False)
+                elif isinstance(child, list):
+                    self.remember(text_of_list(child), guarded=False)
+                    self._remember_strings(child)
+                elif isinstance(child, dict):
+                    self._remember_strings(child)
+        else:
+            self._remember_strings(value)
+
+    def _remember_strings(self, value: Json) -> None:
+        """Remember the long strings in a value; the decoder bounds its depth."""
         if isinstance(value, str):
             if len(value) >= self._min:
                 self._add(digest_of(value), guarded=False)
         elif isinstance(value, dict):
             for child in value.values():
-                self.remember_input(child)
+                self._remember_strings(child)
         elif isinstance(value, list):
             for child in value:
-                self.remember_input(child)
+                self._remember_strings(child)
 
     def remember_edit(self, result: Mapping[str, Json]) -> None:
         """Remember the state of a file after an edit: the next edit repeats it as its `originalFile`."""
@@ -96,6 +117,12 @@ class Seen:
         self._texts[digest] = guarded or self._texts.get(digest, False)
         if len(self._texts) > self._kept:
             self._texts.popitem(last=False)
+
+
+def text_of_list(values: list[Json]) -> str:
+    """A list as a text to compare by: its lines if it is one of strings, else JSON."""
+    lines = [value for value in values if isinstance(value, str)]
+    return "\n".join(lines) if len(lines) == len(values) else json.dumps(values, ensure_ascii=False)
 
 
 def without_line_numbers(text: str) -> str:

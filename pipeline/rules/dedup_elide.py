@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import compress, count, islice
 from operator import eq
 
-import orjson
-
-from pipeline.rules.failures import ELIDED_LINE, FOLD_SUFFIX, failure_key, find_failures
+from pipeline.rules.failures import ELIDED_LINE, find_failures
+from pipeline.rules.json_text import is_json
+from pipeline.rules.sameness import FOLD_SUFFIX, failure_key
 from pipeline.rules.urls import MAX_URL_CHARS, shorten_line
 
 FALLBACK_RULE_ID = "dedup-elide"
@@ -19,6 +19,8 @@ LONG_LINE_CHARS = 4000
 """A longer line is elided inside."""
 _LINE_HEAD_CHARS = 1500
 _LINE_TAIL_CHARS = 500
+# The line for elided ones is never longer, with up to nine digits for each of its numbers.
+_MARK_BYTES = 80
 
 _ELIDED_WORDS = " elided]"
 # Lines that differ in nothing but these bytes may have one key.
@@ -94,7 +96,7 @@ def _shorten_lines(lines: list[str], text: str, whole: Collection[int], shorten_
                 lines[number] = shorten_line(line)
     if max(map(len, lines)) > LONG_LINE_CHARS:
         for number, line in enumerate(lines):
-            if len(line) > LONG_LINE_CHARS and number not in whole and not _is_json(line):
+            if len(line) > LONG_LINE_CHARS and number not in whole and not is_json(line):
                 cut = len(line) - _LINE_HEAD_CHARS - _LINE_TAIL_CHARS
                 lines[number] = f"{line[:_LINE_HEAD_CHARS]}…[+{cut} chars]…{line[-_LINE_TAIL_CHARS:]}"
 
@@ -109,27 +111,13 @@ def _last_state(line: str) -> str:
     return body[shown.rfind("\r") + 1 : end if end >= 0 else len(body)] + line[len(body) :]
 
 
-def _is_json(line: str) -> bool:
-    """Whether a line is a JSON object or array by itself: to cut it would break it."""
-    line = line.strip()
-    if not line or line[0] + line[-1] not in ("{}", "[]"):
-        return False
-    try:
-        orjson.loads(line)
-    except ValueError as error:
-        return "ecursion" in str(error)
-    return True
-
-
 def _fold(lines: list[str], failing: Collection[int]) -> tuple[list[str], list[int], list[bool]]:
     """Fold blank runs and equal lines.
 
     Returns:
         The lines left, how many lines each stands for, and whether one of these was a failure.
     """
-    skeletons = (
-        "\n".join(lines).encode("utf-8", "surrogatepass").translate(None, _CHANGING_IN_LINE).split(b"\n")
-    )
+    skeletons = "\n".join(lines).encode("utf-8", "surrogatepass").translate(None, _CHANGING_IN_LINE).split(b"\n")
     pairs = list(compress(count(), map(eq, skeletons, islice(skeletons, 1, None))))
     if not pairs:
         return lines, [1] * len(lines), [number in failing for number in range(len(lines))]
@@ -194,7 +182,8 @@ def _groups(lines: list[str], start: int, stop: int) -> Iterator[tuple[int, int,
 def _similar_end(lines: list[str], keys: dict[int, str], first: int, equal: int, stop: int) -> int:
     """Where the lines end that differ from line `first` only in what changes from time to time.
 
-    `equal` is where the equal ones end, `keys` holds what is known of the line there; `equal` is the answer when there are too few others or too little text in them.
+    `equal` is where the equal ones end, and the answer when there are too few others or too little text in them;
+    `keys` holds the keys that are known already.
     """
     key = keys.pop(first, None) or failure_key(lines[first])
     end = equal
@@ -247,15 +236,16 @@ def _elide(lines: list[str], counts: list[int], keep: list[bool], head: int, tai
         kept[key] = (line, times) if same is None else (same[0], same[1] + times)
     failures = [line if times == 1 else _with_suffix(line, f"  (×{times})") for line, times in kept.values()]
     hidden = sum(islice(counts, head, stop)) - len(failures)
-    if hidden <= SLACK_LINES:
+    # What decides must not depend on counts that a second pass would not know.
+    if stop - head - len(failures) <= SLACK_LINES:
         return lines
     below = f" (kept {len(failures)} error line(s) below)" if failures else ""
     end = "\r" if lines[0].endswith("\r") else ""
     middle = [f"… [{hidden} lines elided]{below} …{end}", *failures]
-    before = sum(map(_utf8_bytes, islice(lines, head, stop))) + (stop - head)
-    after = sum(map(_utf8_bytes, middle)) + len(middle)
+    before = _utf8_bytes("\n".join(lines[head:stop]))
+    after = _MARK_BYTES + _utf8_bytes("\n".join(failures))
     return lines[:head] + middle + lines[stop:] if after < before else lines
 
 
-def _utf8_bytes(line: str) -> int:
-    return len(line) if line.isascii() else len(line.encode("utf-8", "surrogatepass"))
+def _utf8_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

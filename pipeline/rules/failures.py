@@ -3,42 +3,42 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import re2
 
-from pipeline.rules.ansi import strip_colours
 from pipeline.rules.failure_words import (
     BENIGN_PHRASES,
     CANDIDATE,
-    COUNTED,
-    DOUBT,
+    COUNTED_HINT,
+    HINTS,
+    LINE_HINT,
     LISTED,
     NAME_HINT,
     NONE_COUNTED,
     PASSED,
     PATH_TOKEN,
-    SHAPE,
+    SHAPE_HINT,
     STEM,
     SUFFIXES,
-    VOLATILE_HINT,
     WORDS,
+    ZERO_HINT,
 )
+from pipeline.rules.sameness import bare_line as bare_line
+from pipeline.rules.sameness import failure_key as failure_key
+from pipeline.rules.sameness import failure_keys as failure_keys
+from pipeline.rules.sameness import plain
 
 FAILURE_RE: re2._Regexp = CANDIDATE
 """Finds candidate lines, cheaply and broadly; `failure_lines` decides."""
 
-FOLD_SUFFIX = re.compile(r"  \(×([0-9]{1,12})\)(?=\r*\Z)")
-"""The count that folding leaves behind a line."""
 _FOLD_SUFFIXES = re.compile(r"  \(×[0-9]{1,12}\)(?=\r*$)", re.MULTILINE)
 ELIDED_LINE = re.compile(
-    r"^… \[[0-9]{1,12} (?:[a-z -]{1,40} )?lines? elided\](?: \(kept [0-9]{1,12} error line\(s\) below\))? …\r*$", re.MULTILINE
+    r"^… \[[0-9]{1,12} (?:[a-z -]{1,40} )?lines? elided\](?: \(kept [0-9]{1,12} error line\(s\) below\))? …\r*$",
+    re.MULTILINE,
 )
 """The line that stands for elided ones."""
 
-_BARE_COLOUR = re.compile(r"\[(?:[0-9]{1,3}(?:;[0-9]{1,3})*+)?m(?![\],])")
-_ELIDED_START = "… [".encode()
 
 # How far the lines below a failure can belong to it, in lines.
 _WALK_LINES = 60
@@ -46,7 +46,6 @@ _BLOCK_LINES = 30
 _STATEMENT_LINES = 10
 
 _BLOCK_HEAD = re.compile(rb":\s*$|^\s*not ok\b|--- FAIL|^\s+[0-9]+\) |^\s*\xe2\x97\x8f ")
-_PANICKED = re.compile(rb"\bpanicked at .*:\s*$|first differing element", re.IGNORECASE)
 _FRAME_FILE = re.compile(rb"^\s*File \"")
 _CARET = re.compile(rb"(?:[\s|]+[\^~]|\^)[\s^~|+-]*")
 _STATEMENT = re.compile(rb">\s{2,}\S")
@@ -74,15 +73,6 @@ class Failures(NamedTuple):
 
 
 NO_FAILURES = Failures([], [])
-
-
-def plain(text: str) -> str:
-    """A text without colour codes, those without their ESC byte included; line ends stay where they are."""
-    if "\x1b" in text:
-        text = strip_colours(text)
-    if "[" in text:
-        text = _BARE_COLOUR.sub("", text)
-    return text
 
 
 def find_failures(text: str) -> Failures:
@@ -131,20 +121,22 @@ def failure_lines(text: str) -> list[str]:
 
 def _reports(line: bytes) -> bool:
     """Whether a candidate line, without colour codes, is a failure by itself."""
-    if DOUBT.search(line) is None:
-        return True
-    if line.startswith(_ELIDED_START) and ELIDED_LINE.match(line.decode("utf-8", "replace")) is not None:
-        return False
-    if SHAPE.search(line) is not None:
+    hints = HINTS.Match(line) or ()
+    if SHAPE_HINT in hints or min(hints, default=SHAPE_HINT) >= SHAPE_HINT:
         return True
     text = line.decode("utf-8", "replace")
-    if LISTED.search(text) is not None or (PASSED.search(text) is not None and COUNTED.search(line) is None):
+    if LINE_HINT in hints and (
+        LISTED.search(text) is not None
+        or ELIDED_LINE.match(text) is not None
+        or (COUNTED_HINT not in hints and PASSED.search(text) is not None)
+    ):
         return False
-    if NAME_HINT.search(line) is not None:
+    if NAME_HINT in hints:
         line = PATH_TOKEN.sub(_without_names, text).encode("utf-8", "surrogatepass")
-    line = NONE_COUNTED.sub(rb"\1 ", line)
+    if ZERO_HINT in hints:
+        line = NONE_COUNTED.sub(rb"\1 ", line)
     for hint, phrase in BENIGN_PHRASES:
-        if hint.search(line) is not None:
+        if hint in hints:
             line = phrase.sub(" ", line.decode("utf-8", "replace")).encode("utf-8", "surrogatepass")
     return WORDS.search(line) is not None
 
@@ -173,17 +165,18 @@ def _with_neighbours(lines: list[bytes], strong: list[int]) -> list[int]:
     for index, number in enumerate(strong):
         limit = strong[index + 1] if index + 1 < len(strong) else count
         line = lines[number]
-        if number and number - 1 not in flagged and lines[number - 1].strip():
-            # The code above its caret, the function above its place in a Go stack.
-            if _CARET.fullmatch(line) is not None or (
-                _GO_FRAME.match(line) is not None and not lines[number - 1][:1].isspace()
-            ):
-                flagged.add(number - 1)
+        if number and lines[number - 1].strip() and _explains(line, lines[number - 1]):
+            flagged.add(number - 1)
         if number + 1 < limit:
             flagged.update(_below(lines, number, min(limit, number + 1 + _WALK_LINES)))
-        if _BLOCK_HEAD.search(line) is not None:
+        if number + 1 < count and lines[number + 1][:1].isspace() and _BLOCK_HEAD.search(line) is not None:
             flagged.update(_block(lines, number))
     return sorted(flagged)
+
+
+def _explains(line: bytes, above: bytes) -> bool:
+    """Whether `line` is nothing without the one above it: a caret under code, a place under a Go function."""
+    return _CARET.fullmatch(line) is not None or (_GO_FRAME.match(line) is not None and not above[:1].isspace())
 
 
 def _below(lines: list[bytes], number: int, limit: int) -> list[int]:
@@ -200,12 +193,11 @@ def _below(lines: list[bytes], number: int, limit: int) -> list[int]:
         ends = next((k for k in range(at, min(limit, at + _STATEMENT_LINES)) if not lines[k].strip()), None)
         if ends is None and limit - at <= _STATEMENT_LINES:
             return list(range(at, limit))
-    if _PANICKED.search(line) is not None:
-        more = 2 if b"differing" in line else 1
+    more = _message_lines(line)
+    if more:
         found.extend(k for k in range(at, min(limit, at + more)) if lines[k].strip())
         at += more
     diff = _DIFF_HEAD.match(line) is not None
-    assertion = diff or _ASSERTION.search(line) is not None
     blanks = 0
     while at < limit:
         below = lines[at]
@@ -213,7 +205,9 @@ def _below(lines: list[bytes], number: int, limit: int) -> list[int]:
             blanks += 1
             if blanks > 1:
                 break
-        elif _BELONGS.match(below) is not None or (assertion and _belongs_to_diff(below, diff)):
+        elif _BELONGS.match(below) is not None or (
+            _belongs_to_diff(below, diff) and (diff or _ASSERTION.search(line) is not None)
+        ):
             blanks = 0
             found.append(at)
         elif at + 1 < limit and blanks == 0 and _CARET.fullmatch(lines[at + 1]) is not None:
@@ -222,6 +216,13 @@ def _below(lines: list[bytes], number: int, limit: int) -> list[int]:
             break
         at += 1
     return found
+
+
+def _message_lines(line: bytes) -> int:
+    """How many lines below a failure are its message, without a sign of their own."""
+    if b"panicked at " in line and line.rstrip().endswith(b":"):
+        return 1
+    return 2 if b"First differing element" in line else 0
 
 
 def _block(lines: list[bytes], number: int) -> range:
@@ -243,113 +244,3 @@ def _indent(line: bytes) -> int:
     """Leading white space of a line with content; -1 for a blank one."""
     stripped = line.lstrip()
     return len(line) - len(stripped) if stripped else -1
-
-
-# --- sameness -----------------------------------------------------------------------------------------------------
-
-_TIME = r"[0-2]?[0-9]:[0-5][0-9]:[0-6][0-9](?:[.,][0-9]{1,9}+)?+"
-_ZONE = r"(?: ?(?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})(?!\w))?(?!\w|:[0-9])"
-_DAY = r"[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}"
-_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
-_COUNTER = r"(?:attempts?|retry|retries|retrying|tries|try|retry_?count|attempt_?(?:number|no)?|retries_?left|backoff)"
-_SIZE = r"[0-9]{1,12}(?:\.[0-9]{1,9})?"
-_UNIT = r"(?:ns|nanoseconds?|[µμu]s|microseconds?|ms|msecs?|millis|milliseconds?|s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?)"
-# One pass over the line; the number of the group tells the kind, so that a time never equals a percentage.
-_VOLATILE = re.compile(
-    # A code says what happened and stays, also in hex; it is matched first and put back.
-    rf"((?:code|status|error|hresult|exit|exception|errno|stop)\W{{0,3}}(?:0x)?[0-9a-f]{{8,16}}(?![0-9a-z]))"
-    # Timestamps: with a day, syslog and asctime, times alone, days at the start, epochs under their name, dmesg, glog.
-    rf"|((?<![\w.-]){_DAY}[T _,]{{1,2}}{_TIME}{_ZONE}"
-    rf"|(?<![\w.-]){_DAY}T[0-9]{{2}}:[0-9]{{2}}{_ZONE}"
-    rf"|(?<!\w)[0-9]{{1,2}}/{_MONTH}/[0-9]{{4}}:{_TIME}(?: [+-][0-9]{{4}})?"
-    rf"|(?<!\w)(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{{0,6}},? )?(?:{_MONTH} {{1,2}}[0-9]{{1,2}}|[0-9]{{1,2}} {_MONTH})"
-    rf",?(?: [0-9]{{4}})?,? {_TIME}{_ZONE}(?: [0-9]{{4}})?(?!\w)"
-    rf"|(?<![\w.:]){_TIME}{_ZONE}|^\s{{0,8}}[\[(]?{_DAY}(?![\w-])"
-    r"|(?<!\w)(?:ts|time|timestamp|@timestamp|asctime|date)[\"']?[:=] {0,2}[\"']?[0-9]{9,13}(?:\.[0-9]{1,9})?(?!\w)"
-    r"|^\[ {0,8}[0-9]{1,10}\.[0-9]{3,9}\]|^[EFWI][0-9]{4} [0-9:.]{8,15} {1,8}[0-9]{1,8}(?= ))"
-    # UUIDs, then hex.
-    r"|((?<![0-9a-z])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-z]))"
-    r"|((?<![0-9a-z])(?:0x[0-9a-f]{8,}+|(?=[a-f]*+[0-9])(?=[0-9]*+[a-f])[0-9a-f]{8,}+)(?![0-9a-z]))"
-    # Attempt and retry counters, before and behind their word.
-    rf"|((?<![a-z]){_COUNTER}[\"']?(?: (?:count|number|no\.?|left|remaining))?[ :=(#]{{0,3}}[0-9]{{1,9}}"
-    r"(?: ?(?:/|of|out of) ?[0-9]{1,9})?(?!\w|\.[0-9]|:[0-9])"
-    rf"|(?<![\w.])[0-9]{{1,9}}(?:st|nd|rd|th)? (?:more |failed |unsuccessful )?{_COUNTER}(?![a-z]))"
-    # Percentages, then durations with a unit.
-    rf"|((?<![\w.]){_SIZE} ?%)"
-    rf"|((?<![\w.])(?:[0-9]{{1,6}}h ?)?(?:[0-9]{{1,6}}m ?)?{_SIZE} ?{_UNIT}(?!\w)|(?<![\w.])[0-9]{{1,6}}h ?[0-9]{{1,6}}m(?!\w))"
-    # A process id: under its name, behind a program's name, or alone in brackets at the start of a line.
-    r"|((?<![a-z])(?:pid|process id|thread id|tid)[ :=#]{1,3}[0-9]{1,10}(?!\w)|(?<=[a-z0-9_-])\[[0-9]{3,10}\](?=: )"
-    r"|^\s{0,8}\[[0-9]{3,10}\](?!\w))",
-    re.IGNORECASE,
-)
-# The start of most log lines, so often met that it has its own, quick pattern.
-_TIME_FIRST = re.compile(rf"(\s{{0,8}}[\[(\"]?){_DAY}[T _,]{{1,2}}{_TIME}{_ZONE}", re.IGNORECASE)
-# From here on a line says what was expected and what came instead; nothing in it is noise.
-_COMPARES = re.compile(
-    r"\bexpect\w*|\b(?:got|wants?|wanted|received|actual|should|instead|but was|must be|to be|assert\w*)\b|[!=]=|(?:left|right):",
-    re.IGNORECASE,
-)
-_BRACKETS_AT_END = re.compile(r" ?\([^()]{1,80}\)[\s.]{0,8}$")
-_BLANKS = ("", "<time>", "<uuid>", "<hex>", "<n>", "<%>", "<dur>", "<pid>")
-# A process id alone in brackets behind a line's time; behind one that is not at the start it is not looked for.
-_PID_BEHIND_TIME = re.compile(r"([\])]? ?)\[[0-9]{1,10}\](?!\w)")
-_NUMBER = re.compile(r"[0-9]+")
-
-
-def failure_key(line: str) -> str:
-    """What two failure lines have in common when they say the same.
-
-    Blanked are timestamps, durations with a unit, UUIDs, hex of 8 or more digits, process ids in brackets, attempt
-    and retry counters, percentages; never a place in a file, an exit code, a name, or what was expected and what came.
-    Colour codes, a fold count and white space at the end do not count.
-
-    Source: design, P4.
-    """
-    line = bare_line(line)
-    time = _TIME_FIRST.match(line)
-    start = ""
-    if time is not None:
-        start = time[1] + _BLANKS[1]
-        line = line[time.end() :]
-        pid = _PID_BEHIND_TIME.match(line)
-        if pid is not None:
-            start = start + pid[1] + _BLANKS[7]
-            line = line[pid.end() :]
-    if VOLATILE_HINT.search(line.encode("utf-8", "surrogatepass")) is None:
-        return start + line
-    compares = _COMPARES.search(line)
-    if compares is None:
-        return start + _VOLATILE.sub(_blank, line)
-    cut = compares.start()
-    at_end = _BRACKETS_AT_END.search(line, max(cut, len(line) - 100))
-    end = len(line)
-    # Brackets at the end hold no noise where they are all that is compared.
-    if at_end is not None and at_end.start() > compares.end() + 1 and _COMPARES.search(at_end[0]) is None:
-        end = at_end.start()
-    return start + _VOLATILE.sub(_blank, line[:cut]) + line[cut:end] + _VOLATILE.sub(_blank, line[end:])
-
-
-def bare_line(line: str) -> str:
-    """A line without colour codes, fold count and white space at its end."""
-    line = plain(line).rstrip()
-    if line.endswith(")"):
-        line = FOLD_SUFFIX.sub("", line)
-    return line
-
-
-def failure_keys(lines: Iterable[str]) -> dict[str, str]:
-    """Key -> its first line, for each distinct failure, in order."""
-    keys: dict[str, str] = {}
-    for line in dict.fromkeys(lines):
-        keys.setdefault(failure_key(line), line)
-    return keys
-
-
-def _blank(found: re.Match[str]) -> str:
-    kind = found.lastindex or 1
-    if kind == 1:
-        return found[0]
-    if kind == 5:
-        # The word stays: "retry 2" and "attempt 2" differ.
-        return _NUMBER.sub("<n>", found[0])
-    return _BLANKS[kind - 1]

@@ -6,7 +6,8 @@ import html
 import re
 from collections.abc import Sequence
 
-from pipeline.rules.failures import bare_line, failure_key, find_failures
+from pipeline.rules.failures import find_failures
+from pipeline.rules.sameness import bare_line, failure_key
 
 # Text of a page that nobody sees; an element that is not closed hides nothing here.
 _UNSEEN = re.compile(r"<!--|<(script|style|template|svg|iframe|noembed|noframes|object|canvas|select)\b", re.IGNORECASE)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from pipeline.rules.base import LOW_SAVINGS, SMALL, STUB, CompactionStats, CompactOptions, ToolContext
+from pipeline.rules.base import LOW_SAVINGS, NO_CONTEXT, SMALL, STUB, CompactionStats, CompactOptions, ToolContext
 from pipeline.rules.marks import utf8_bytes
 from pipeline.rules.output import compact_tool_output
-from pipeline.rules.tool_classes import context_of
+from pipeline.rules.tool_classes import context_of, tool_class
 from pipeline.rules.tool_input import compact_tool_input, compact_tool_input_text
 
 INPUT_RULE = "tool-input"
@@ -21,6 +22,8 @@ STUB_START = "[OpenViking tool result externalized]"
 """A result that stands for an output kept elsewhere; it stays whole."""
 MAX_FENCE = 16
 """A longer fence makes a block ambiguous."""
+CALLS_KEPT = 1000
+"""Calls in prose, and tools, that a session remembers for results in later texts."""
 
 _HEADER_LINE = re.compile(r"^\[\[tool(?:-result)?\]\] ", re.MULTILINE)
 _HEADER = re.compile(r"\[\[(tool|tool-result)\]\] (\S+)(?: \(([^()\r\n]*)\))?[ \t]*\r?$", re.MULTILINE)
@@ -53,16 +56,55 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class ProseCall:
+    """What stays known of a call in prose."""
+
+    tool: str
+    context: ToolContext
+
+
+class ProseCalls:
+    """The calls in a session's prose that results may belong to, in the same text or a later one."""
+
+    def __init__(self) -> None:
+        self._by_id: OrderedDict[str, ProseCall] = OrderedDict()
+        self._by_tool: OrderedDict[str, ProseCall] = OrderedDict()
+        self._latest: ProseCall | None = None
+
+    def meet(self, block: Block) -> ProseCall | None:
+        """Remember a call; for a result the call with its id, else the nearest one before it of the same tool."""
+        if block.kind == "call":
+            call = ProseCall(block.tool, context_of(block.tool, block.body or None))
+            if block.call_id:
+                _keep(self._by_id, block.call_id, call)
+            _keep(self._by_tool, block.tool, call)
+            self._latest = call
+            return None
+        found = self._by_id.get(block.call_id) if block.call_id else None
+        if found is not None:
+            return found
+        return self._latest if block.tool in ("", UNKNOWN_TOOL) else self._by_tool.get(block.tool)
+
+
+def _keep(calls: OrderedDict[str, ProseCall], key: str, call: ProseCall) -> None:
+    calls[key] = call
+    calls.move_to_end(key)
+    if len(calls) > CALLS_KEPT:
+        calls.popitem(last=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Rewritten:
     """Prose with compacted blocks.
 
     `mark_at` is the char offset in `text` behind the last line of one rewritten body, where the mark of the whole
-    edit belongs (results before calls); -1 when no body changed. `rule` is what shrank that body.
+    edit belongs (results before calls); -1 when no body changed. `tool` and `rule` are what made and shrank that body.
     """
 
     text: str
     stats: list[CompactionStats]
     mark_at: int
+    tool: str
     rule: str
 
 
@@ -134,7 +176,13 @@ def find_blocks(text: str) -> list[Block]:
 
 
 def rewrite(
-    text: str, blocks: Sequence[Block], options: CompactOptions, *, max_chars: int = 2000, inputs: bool = True
+    text: str,
+    blocks: Sequence[Block],
+    options: CompactOptions,
+    *,
+    max_chars: int = 2000,
+    inputs: bool = True,
+    calls: ProseCalls | None = None,
 ) -> Rewritten:
     """Compact the bodies of blocks, of either style, in their text.
 
@@ -144,19 +192,18 @@ def rewrite(
         options: limits of the results' compaction.
         max_chars: cap for inputs, in code points; 0 for no cap.
         inputs: False leaves calls as they are.
+        calls: the calls of the texts before this one; those of this text are added.
 
     Returns:
         The new text; its statistics have an entry for each block with a body.
     """
     out: list[str] = []
     stats: list[CompactionStats] = []
-    calls = _Calls()
+    calls = ProseCalls() if calls is None else calls
     at = length = 0
-    mark_at, mark_rule, marked_result = -1, "", False
+    mark_at, mark_tool, mark_rule, marked_result = -1, "", "", False
     for block in blocks:
-        if block.kind == "call":
-            calls.add(block)
-        call = calls.answer(block) if block.kind == "result" else None
+        call = calls.meet(block)
         if block.end == block.start:
             continue
         if block.kind == "call" and not inputs:
@@ -169,16 +216,17 @@ def rewrite(
         length += block.start - at + len(new)
         at = block.end
         if block.kind == "result" or not marked_result:
-            mark_at, mark_rule, marked_result = length, stat.rule, block.kind == "result"
-    return Rewritten("".join((*out, text[at:])), stats, mark_at, mark_rule)
+            mark_at, mark_tool, mark_rule = length, _tool(block, call), stat.rule
+            marked_result = block.kind == "result"
+    return Rewritten("".join((*out, text[at:])), stats, mark_at, mark_tool, mark_rule)
 
 
 def compact_block(
-    block: Block, call: Block | None, options: CompactOptions, *, max_chars: int = 2000
+    block: Block, call: ProseCall | None, options: CompactOptions, *, max_chars: int = 2000
 ) -> tuple[str | None, CompactionStats]:
     """The new body of one block, or None when it stays; and the statistic.
 
-    `call` is the call that a result answers, if known: its input gives the command for the rules.
+    `call` is the call that a result answers, if known: it gives tool and command for the rules.
     """
     crlf = "\r\n" in block.body and block.body.count("\r\n") == block.body.count("\n")
     body = block.body.replace("\r\n", "\n") if crlf else block.body
@@ -200,10 +248,12 @@ def compact_block(
     return new, CompactionStats(rule, before, after, True)
 
 
-def context_for(block: Block, call: Block | None) -> ToolContext:
+def context_for(block: Block, call: ProseCall | None) -> ToolContext:
     """What is known about a result in prose: the call's input, and what its meta line says."""
-    tool_input = call.body if call is not None and call.body else None
-    return context_of(_tool(block, call), tool_input, exit_code=block.exit_code, is_error=block.is_error)
+    known = NO_CONTEXT if call is None else call.context
+    return replace(
+        known, tool_class=tool_class(_tool(block, call)), exit_code=block.exit_code, is_error=block.is_error
+    )
 
 
 def _short_input(block: Block, body: str, max_chars: int) -> str:
@@ -212,7 +262,7 @@ def _short_input(block: Block, body: str, max_chars: int) -> str:
     return compact_tool_input(block.tool, body, max_chars=max_chars)
 
 
-def _tool(block: Block, call: Block | None) -> str:
+def _tool(block: Block, call: ProseCall | None) -> str:
     known = block.tool and block.tool != UNKNOWN_TOOL
     return block.tool if known or call is None else call.tool
 
@@ -222,27 +272,6 @@ def _ends_early(block: Block, body: str) -> bool:
     if block.style == "inlined":
         return any(line.startswith(("[tool: ", "[tool result]")) for line in body.split("\n")[1:])
     return any(not match[3] and len(match[2]) >= block.fence for match in _FENCE.finditer(body))
-
-
-class _Calls:
-    """Calls that wait for their result."""
-
-    def __init__(self) -> None:
-        self.by_id: dict[str, Block] = {}
-        self.last: dict[str, Block] = {}
-        self.latest: Block | None = None
-
-    def add(self, block: Block) -> None:
-        if block.call_id:
-            self.by_id[block.call_id] = block
-        self.last[block.tool] = self.latest = block
-
-    def answer(self, block: Block) -> Block | None:
-        """The call with the result's id, else the nearest one before of the same tool."""
-        call = self.by_id.get(block.call_id) if block.call_id else None
-        if call is not None:
-            return call
-        return self.latest if block.tool in ("", UNKNOWN_TOOL) else self.last.get(block.tool)
 
 
 class _Fences:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-import orjson
-
 from pipeline.rules.base import (
     COMPACTED,
     FAILURE_FALLBACK,
@@ -27,6 +25,7 @@ from pipeline.rules.commands import simple_commands
 from pipeline.rules.dedup_elide import FALLBACK_RULE_ID, fold_and_elide, holds_elision
 from pipeline.rules.failures import NO_FAILURES, find_failures
 from pipeline.rules.guard import lost_failures, lost_from_page, lost_lines
+from pipeline.rules.json_text import is_json_or_lines
 from pipeline.rules.marks import holds_mark
 from pipeline.rules.protected import Part, split_protected, splits_line
 from pipeline.rules.tool_classes import file_kind, tool_class
@@ -185,7 +184,7 @@ def _is_open(part: Part, case: _Case) -> bool:
 def _compact_part(text: str, case: _Case) -> tuple[str, str]:
     """Shorten one piece of text that holds nothing to protect."""
     failures = None
-    structured = _is_json(text)
+    structured = is_json_or_lines(text)
     refused = ""
     for rule in (*case.options.rules, *BUILTIN_RULES):
         if not _applies(rule, text, case):
@@ -194,15 +193,15 @@ def _compact_part(text: str, case: _Case) -> tuple[str, str]:
         if short == text:
             # The rule knows this kind of text and finds nothing to drop: the fallback would know it less.
             return text, LOW_SAVINGS
-        if structured and not _is_json(short):
+        if structured and not is_json_or_lines(short):
             refused = STRUCTURED
         elif not _saves(text, short, case):
             refused = LOW_SAVINGS
+        elif not case.guarded or (rule.id == HTML_RULE_ID and not lost_from_page(text, short)):
+            return short, rule.id
         else:
-            failures = find_failures(text) if case.guarded else NO_FAILURES
-            if not lost_lines(failures.lines, short) or (
-                rule.id == HTML_RULE_ID and not lost_from_page(text, short)
-            ):
+            failures = find_failures(text)
+            if not lost_lines(failures.lines, short):
                 return short, rule.id
             refused = FAILURE_FALLBACK
         break
@@ -243,45 +242,6 @@ def _saves(text: str, short: str, case: _Case) -> bool:
 def _is_diff(text: str) -> bool:
     """Whether a text is a diff or holds one: cut in its middle it would be none."""
     return _DIFF_START.match(text) is not None or ("diff --" in text and _DIFF_INSIDE.search(text) is not None)
-
-
-def _is_json(text: str) -> bool:
-    """Whether a text is a JSON object or array, or lines that are one each."""
-    bare = text.strip()
-    if bare[:1] not in ("{", "[") or bare[-1:] not in ("}", "]"):
-        return False
-    if _parses(bare):
-        return True
-    lines = bare.split("\n")
-    # The last one first: a log that happens to open with a bracket is told quickly.
-    return len(lines) > 1 and all(
-        line[:1] in ("{", "[") and _parses(line) for raw in reversed(lines) if (line := raw.strip())
-    )
-
-
-def _parses(text: str) -> bool:
-    try:
-        orjson.loads(text.encode("utf-8", "surrogatepass"))
-    except ValueError as error:
-        message = str(error)
-        # Too deep, NaN, or half a surrogate pair: JSON to others, so it counts as whole.
-        return "ecursion" in message or "surrogate" in message or _parses_loosely(text)
-    return True
-
-
-def _parses_loosely(text: str) -> bool:
-    """Whether lenient readers take the text: they know NaN and Infinity."""
-    if "NaN" not in text and "Infinity" not in text:
-        return False
-    bare = _NOT_FINITE.sub("0", text)
-    try:
-        orjson.loads(bare.encode("utf-8", "surrogatepass"))
-    except ValueError:
-        return False
-    return True
-
-
-_NOT_FINITE = re.compile(r"(?<=[\[:, \t\r\n])-?(?:NaN|Infinity)(?=[\], \t\r\n}])")
 
 
 def _utf8_bytes(text: str) -> int:

@@ -17,7 +17,7 @@ _TAG = re.compile(
     r"|\[/?[a-z_ -]{0,40}untrusted[^\[\]\n]{0,100}\]",
     re.IGNORECASE,
 )
-_WORDS = ("<system-reminder", "<tool_use_error", "<persisted-output", "ntrusted", "NTRUSTED")
+_WORDS = ("system-reminder", "tool_use_error", "persisted-output", "ntrusted", "NTRUSTED")
 # What the writer of a mark around outside text says of its source, up to a ruler.
 _ORIGIN = re.compile(r"(?:[A-Z][A-Za-z -]{0,40}: [^\n]{0,500}\r?\n){1,8}---\r?\n")
 # White space that may stand between a mark and the end of its line.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import time
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ import anyio
 import anyio.to_thread
 import watchfiles
 
-from pipeline.disk.scan import Found, Root, look_at, roots_of, scan, wanted
+from pipeline.disk.scan import Found, Root, look_at, roots_of, scan, scan_folder, wanted
 from pipeline.disk.store import Store
 from pipeline.errors import CompactdError, OutputError, SourceError, UsageError
 from pipeline.rules.base import RULES_VERSION
@@ -54,6 +55,7 @@ class _Daemon:
         self._settings = settings
         self._roots = roots
         self._once = once
+        self._own = (settings.out + os.sep, settings.state + os.sep)
         self._stopping = anyio.Event()
         self._tracker = Tracker()
         self._files = anyio.CapacityLimiter(1)
@@ -186,8 +188,9 @@ class _Daemon:
         """Walk the roots: what a walk shows is the truth, whatever the events said."""
         found = await anyio.to_thread.run_sync(self._scan, limiter=self._scans)
         self._tracker.saw(found)
-        for tracked in self._tracker.gone():
-            if tracked.settled:
+        for tracked in self._tracker.missing(found):
+            # What cannot be seen is unknown, not deleted.
+            if tracked.settled and not os.path.lexists(tracked.found.path):
                 self._tracker.forget(tracked)
 
     def _scan(self) -> list[Found]:
@@ -219,7 +222,7 @@ class _Daemon:
                     rust_timeout=1000,
                     yield_on_timeout=False,
                     stop_event=stop,
-                    recursive=True,
+                    recursive=any(not root.only for root in self._roots),
                 ):
                     warned = False
                     await self._changed({path for _, path in changes})
@@ -231,27 +234,25 @@ class _Daemon:
             await self._rescan()
 
     async def _changed(self, paths: set[str]) -> None:
-        """Look at the files that events named; a path that is no known file means: walk."""
-        if any(path.startswith((self._settings.out, self._settings.state)) for path in paths):
-            paths = {path for path in paths if not path.startswith((self._settings.out, self._settings.state))}
-        known: list[tuple[Root, str]] = []
-        walk = False
+        """Look at what events named: files as they are, folders with all that is in them."""
+        found = await anyio.to_thread.run_sync(self._look_at_named, sorted(paths), limiter=self._scans)
+        self._tracker.saw(found)
+
+    def _look_at_named(self, paths: Sequence[str]) -> list[Found]:
+        found: list[Found] = []
         for path in paths:
-            tracked = self._tracker.files.get(path)
-            if tracked is not None:
-                known.append((tracked.found.root, tracked.found.rel))
+            if path.startswith(self._own):
                 continue
-            root = next((root for root in self._roots if path.startswith(root.path + "/")), None)
-            if root is not None:
-                rel = path[len(root.path) + 1 :]
-                if wanted(root, rel):
-                    known.append((root, rel))
+            root = next((root for root in self._roots if path.startswith(root.path + os.sep)), None)
+            if root is None:
+                continue
+            rel = path[len(root.path) + 1 :]
+            if os.path.isdir(path):
                 # A new folder may hold files that were written before it was watched.
-                walk = walk or "." not in rel.rpartition("/")[2]
-        if known:
-            self._tracker.saw(_look_at_all(known))
-        if walk:
-            await self._rescan()
+                found += scan_folder(root, path, skip=self._own)
+            elif wanted(root, rel) and (file := look_at(root, rel)) is not None:
+                found.append(file)
+        return found
 
 
 def _next_batch(reading: SessionReading) -> Batch | None:

@@ -56,9 +56,7 @@ def choose_format(read: ReadAt, name: str, wanted: str) -> Format:
     return FORMATS[detect_bytes(read(HEAD_BYTES, 0), name) or UNKNOWN]
 
 
-def compact_batches(
-    source: BinaryIO, format_: Format, settings: Settings, *, verb: str = "digest"
-) -> Iterator[Batch]:
+def compact_batches(source: BinaryIO, format_: Format, settings: Settings, *, verb: str = "digest") -> Iterator[Batch]:
     """All batches of a source that will not grow any more, compacted."""
     chain = build_chain(settings, verb=verb)
     state = new_state(format_, settings)

@@ -205,4 +205,3 @@ class SessionReading:
         self._identity = Identity(
             len(self._head), signed_hash(self._head), len(self._marker), signed_hash(self._marker)
         )
-

@@ -121,5 +121,3 @@ def generation_of(reader: LedgerReader, info: SessionInfo, number: int | None) -
         known = ", ".join(str(key) for key in rows) or "none"
         raise UsageError(f"{shown(info.source_path)}: need one of the generations {known}, got {wanted}")
     return rows[wanted]
-
-

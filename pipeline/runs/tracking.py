@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -109,9 +108,10 @@ class Tracker:
             if tracked is not None and parcel.complete:
                 tracked.committed = parcel.checkpoint.src_off
 
-    def gone(self) -> list[Tracked]:
-        """Known files whose path is no more there; they are kept in the ledger, but not looked at any more."""
-        return [tracked for tracked in self.files.values() if not os.path.lexists(tracked.found.path)]
+    def missing(self, found: Iterable[Found]) -> list[Tracked]:
+        """Known files that a whole scan did not show: gone, or in a folder that cannot be listed now."""
+        there = {file.path for file in found}
+        return [tracked for path, tracked in self.files.items() if path not in there]
 
     def forget(self, tracked: Tracked) -> None:
         """Stop looking at a file."""

@@ -113,7 +113,9 @@ def _verify_records(rebuilder: Rebuilder, source: BinaryIO | None, check: _Check
         check.edits += sum(site.applied for site in record.sites)
         check.problems += record.problems
         if (row.ordinal, row.src_off, row.out_off) != (check.records, src_off, out_off):
-            check.problems.append(f"record {row.ordinal}: need place {src_off} of the source and {out_off} of the output")
+            check.problems.append(
+                f"record {row.ordinal}: need place {src_off} of the source and {out_off} of the output"
+            )
         src_off, out_off = row.src_off + row.src_len, row.out_off + row.out_len
         if record.problems:
             continue

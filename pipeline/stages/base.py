@@ -43,7 +43,7 @@ class Batch:
     generation: int = 1
     starts: bool = False
     finishes: bool = False
-    checkpoint: Checkpoint = Checkpoint()
+    checkpoint: Checkpoint = field(default_factory=Checkpoint)
 
     @property
     def source_bytes(self) -> int:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from pipeline.records import STAGE_RESULT, Decision, Json, Note, Plan, Record, Site, Treat, Where
-from pipeline.rules.base import COMPACTED, LOW_SAVINGS, POLICY, SMALL, STUB, CompactOptions
-from pipeline.rules.copies import Seen
+from pipeline.rules.base import COMPACTED, LOW_SAVINGS, NO_RULE, POLICY, SMALL, STUB, CompactOptions
+from pipeline.rules.copies import Seen, text_of_list
 from pipeline.rules.marks import holds_mark, where_for
 from pipeline.rules.output import compact_tool_output
-from pipeline.rules.prose import compact_prose
+from pipeline.rules.prose import compact_prose, observe_prose
 from pipeline.settings import CopySettings, ToolInputSettings, ToolResultSettings
 from pipeline.stages.base import Batch, SessionState
 
@@ -19,7 +19,12 @@ from pipeline.stages.base import Batch, SessionState
 MARK_BYTES = 72
 KEPT_LINES_HEAD = 10
 KEPT_LINES_TAIL = 5
+KEPT_HEAD_CHARS = 1000
 COPY_RULE = "copy"
+LIST_RULE = "elide-list"
+FILE_RULE = "elide-file"
+IMAGE_RULE = "image"
+_DATA_URL_CHARS = 100
 
 
 def result_options(settings: ToolResultSettings) -> CompactOptions:
@@ -86,29 +91,47 @@ class CompactResult:
         return self._copy_or_rules(site, seen, guarded=True)
 
     def file(self, site: Site, seen: Seen) -> Decision:
-        """A hidden file body: a reference to any equal, else elided."""
-        return self._copy_or_rules(site, seen, guarded=False)
+        """A hidden file body: a reference to any equal; else what a tool read by the rules, other states elided."""
+        if site.context.tool_class == "read":
+            return self._copy_or_rules(site, seen, guarded=False)
+        text = site.value
+        assert isinstance(text, str)
+        reason = self._why_whole(text)
+        if reason:
+            return _left(site, reason)
+        if self._is_copy(text, seen, guarded=False):
+            return _reference(site, text)
+        # A part of a JSON text would be none.
+        head = "" if text.lstrip()[:1] in ("{", "[") else _head_of(text)
+        return _planned(site, text, head, Where.LAST_LINE if head else Where.WHOLE, FILE_RULE)
 
     def copy_only(self, site: Site, seen: Seen) -> Decision:
-        """A prompt or plan: a reference, or whole."""
-        assert isinstance(site.value, str)
-        if self._is_copy(site.value, seen, guarded=False):
-            return _reference(site, site.value)
-        return _left(site, SMALL if len(site.value) < self.copies.min_bytes else POLICY)
+        """A prompt, plan or list of tasks: a reference, or whole."""
+        value = site.value
+        assert isinstance(value, (str, list))
+        text = value if isinstance(value, str) else text_of_list(value)
+        reason = self._why_whole(text)
+        if not reason and self._is_copy(text, seen, guarded=False):
+            return _reference(site, text)
+        return _left(site, reason or POLICY)
 
-    def contained(self, site: Site, seen: Seen) -> Decision:  # noqa: ARG002 - the table's form
+    def contained(self, site: Site, seen: Seen) -> Decision:
         """A part of another text in the same record: a reference when it is worth one."""
-        assert isinstance(site.value, str)
-        if self.copies.enabled and len(site.value) >= self.copies.min_bytes and not holds_mark(site.value):
-            return _reference(site, site.value)
-        return _left(site, SMALL)
+        value = site.value
+        if not self.copies.enabled:
+            return self.lines(site, seen) if isinstance(value, list) else self.mirror(site, seen)
+        assert isinstance(value, (str, list))
+        text = value if isinstance(value, str) else text_of_list(value)
+        reason = self._why_whole(text)
+        return _left(site, reason) if reason else _reference(site, text)
 
     def growing(self, site: Site, seen: Seen) -> Decision:
         """Output so far: what the progress record before held is a reference, the rest is compacted."""
         assert isinstance(site.value, str)
         text = site.value
-        if holds_mark(text):
-            return _left(site, COMPACTED)
+        reason = self._why_whole(text)
+        if reason:
+            return _left(site, reason)
         known = seen.grown(site.call_id, text)
         if not self.copies.enabled or known < self.copies.min_bytes:
             return self._by_rules(site, text)
@@ -119,57 +142,55 @@ class CompactResult:
         return _planned(site, text, result.text.lstrip("\n"), Where.LAST_LINE, COPY_RULE)
 
     def lines(self, site: Site, seen: Seen) -> Decision:
-        """A list of lines: a reference when the joined lines were a result, else head and tail stay."""
+        """A list of lines: a reference when the joined lines were seen before, else head and tail stay."""
         lines = site.value
         assert isinstance(lines, list)
-        joined = "\n".join(str(line) for line in lines)
-        size = len(joined)
-        if size < self.copies.min_bytes:
-            return _left(site, SMALL)
-        if holds_mark(joined):
-            return _left(site, COMPACTED)
+        joined = text_of_list(lines)
+        reason = self._why_whole(joined)
+        if reason:
+            return _left(site, reason)
         if self._is_copy(joined, seen, guarded=False):
-            return _planned(site, lines, [], Where.JSON_ELEMENT, COPY_RULE, lost=joined, copy=True)
+            return _reference(site, joined)
         if len(lines) <= KEPT_LINES_HEAD + KEPT_LINES_TAIL:
             return _left(site, LOW_SAVINGS)
-        cut = lines[KEPT_LINES_HEAD:-KEPT_LINES_TAIL]
         kept = lines[:KEPT_LINES_HEAD] + lines[-KEPT_LINES_TAIL:]
-        lost = "\n".join(str(line) for line in cut)
-        if len(lost) < MARK_BYTES * 2:
-            return _left(site, LOW_SAVINGS)
-        return _planned(site, lines, kept, Where.JSON_ELEMENT, "elide-list", lost=lost)
+        lost = text_of_list(lines[KEPT_LINES_HEAD:-KEPT_LINES_TAIL])
+        return _planned(site, lines, kept, Where.JSON_ELEMENT, LIST_RULE, lost=lost)
 
     def image(self, site: Site, seen: Seen) -> Decision:  # noqa: ARG002 - the table's form
         """A base64 image becomes a text that tells type and size."""
-        if isinstance(site.value, dict):
-            source = site.value.get("source")
-            assert isinstance(source, dict)
-            data, media = str(source.get("data")), str(source.get("media_type", "image"))
-            if len(data) < self.copies.min_bytes:
-                return _left(site, SMALL)
-            block: dict[str, Json] = {"type": "text", "text": _image_text(media, data)}
-            return _planned(site, site.value, block, Where.BLOCK_TEXT, "image", lost=data)
-        assert isinstance(site.value, str)
-        if len(site.value) < self.copies.min_bytes:
-            return _left(site, SMALL)
-        if holds_mark(site.value):
-            return _left(site, COMPACTED)
-        return _planned(site, site.value, _image_text("base64", site.value), Where.LAST_LINE, "image")
+        value = site.value
+        source = value.get("source") if isinstance(value, dict) else None
+        data = source.get("data") if isinstance(source, dict) else value
+        assert isinstance(data, str)
+        reason = self._why_whole(data)
+        if reason:
+            return _left(site, reason)
+        if isinstance(source, dict):
+            block: dict[str, Json] = {"type": "text", "text": _image_text(source.get("media_type"), data)}
+            return _planned(site, value, block, Where.BLOCK_TEXT, IMAGE_RULE, lost=data)
+        return _planned(site, data, _image_text(site.media, data), Where.LAST_LINE, IMAGE_RULE)
 
     def stub(self, site: Site, seen: Seen) -> Decision:  # noqa: ARG002 - the table's form
         """An externalised output's stand-in stays whole."""
         return _left(site, STUB)
 
-    def markdown(self, site: Site, seen: Seen) -> Decision:  # noqa: ARG002 - the table's form
+    def markdown(self, site: Site, seen: Seen) -> Decision:
         """Prose with tool blocks: calls and results in it are compacted, the rest stays."""
-        assert isinstance(site.value, str)
-        if holds_mark(site.value):
+        text = site.value
+        assert isinstance(text, str)
+        if holds_mark(text):
+            observe_prose(text, seen.prose)
             return _left(site, COMPACTED)
-        found = compact_prose(site.value, self.options, max_chars=self.inputs.max_chars, inputs=self.inputs.enabled)
-        if found is None:
-            return _left(site, SMALL)
-        head, tail, rule = found
-        decision = _planned(site, site.value, head, Where.SPLIT, rule, lost=_difference(site.value, head + tail))
+        found = compact_prose(
+            text, self.options, max_chars=self.inputs.max_chars, inputs=self.inputs.enabled, calls=seen.prose
+        )
+        if found.mark_at < 0:
+            largest = max(found.stats, key=lambda stat: stat.original_bytes, default=None)
+            return _left(site, largest.rule if largest else NO_RULE)
+        site.tool = found.tool
+        head, tail = found.text[: found.mark_at] + "\n", found.text[found.mark_at :]
+        decision = _planned(site, text, head, Where.SPLIT, found.rule, lost=_difference(text, found.text))
         if decision[1] is not None:
             decision[1].tail = tail
         return decision
@@ -177,16 +198,21 @@ class CompactResult:
     def _copy_or_rules(self, site: Site, seen: Seen, *, guarded: bool) -> Decision:
         assert isinstance(site.value, str)
         text = site.value
-        if len(text) < self.copies.min_bytes:
-            return _left(site, SMALL)
-        if holds_mark(text):
-            return _left(site, COMPACTED)
+        reason = self._why_whole(text)
+        if reason:
+            return _left(site, reason)
         if self._is_copy(text, seen, guarded=guarded):
             return _reference(site, text)
         return self._by_rules(site, text)
 
+    def _why_whole(self, text: str) -> str:
+        """Why a hidden text stays whatever it repeats; "" if it may be edited."""
+        if len(text) < self.copies.min_bytes:
+            return SMALL
+        return COMPACTED if holds_mark(text) else ""
+
     def _is_copy(self, text: str, seen: Seen, *, guarded: bool) -> bool:
-        return self.copies.enabled and not holds_mark(text) and seen.holds(text, guarded=guarded)
+        return self.copies.enabled and seen.holds(text, guarded=guarded)
 
     def _by_rules(self, site: Site, text: str) -> Decision:
         result = compact_tool_output(site.tool, text, self.options, context=site.context)
@@ -215,6 +241,9 @@ def observe(batch: Batch) -> None:
         if record.sites:
             remember_first(record, batch.state.seen)
             for site in record.sites:
+                if site.treat is Treat.MARKDOWN:
+                    assert isinstance(site.value, str)
+                    observe_prose(site.value, batch.state.seen.prose)
                 remember(site, batch.state.seen)
             remember_edits(record, batch.state.seen)
 
@@ -230,15 +259,18 @@ def remember_first(record: Record, seen: Seen) -> None:
 
 
 def remember(site: Site, seen: Seen) -> None:
-    """Remember a hidden text, so that its later repetitions are known."""
-    if not isinstance(site.value, str):
-        return
-    if site.treat is Treat.MIRROR:
-        seen.remember(site.value, guarded=True)
-    elif site.treat in (Treat.FILE, Treat.COPY_ONLY):
-        seen.remember(site.value, guarded=False)
-    elif site.treat is Treat.GROWING:
-        seen.remember_growing(site.call_id, site.value)
+    """Remember a hidden text or list, so that its later repetitions are known."""
+    treat, value = site.treat, site.value
+    if isinstance(value, list):
+        if treat is not Treat.CONTAINED:
+            seen.remember(text_of_list(value), guarded=False)
+    elif isinstance(value, str):
+        if treat is Treat.MIRROR:
+            seen.remember(value, guarded=True)
+        elif treat is Treat.FILE or treat is Treat.COPY_ONLY:
+            seen.remember(value, guarded=False)
+        elif treat is Treat.GROWING:
+            seen.remember_growing(site.call_id, value)
 
 
 def remember_edits(record: Record, seen: Seen) -> None:
@@ -253,7 +285,21 @@ def _left(site: Site, reason: str) -> Decision:
 
 
 def _reference(site: Site, text: str) -> Decision:
+    """A mark in the place of a text, or in the list that `text` is the form of to compare by: types stay."""
+    if isinstance(site.value, list):
+        return _planned(site, site.value, [], Where.JSON_ELEMENT, COPY_RULE, lost=text, copy=True)
     return _planned(site, text, "", Where.WHOLE, COPY_RULE, lost=text, copy=True)
+
+
+def _head_of(text: str) -> str:
+    """The first lines of a text, without the last line break; short even if they are long."""
+    end = -1
+    for _ in range(KEPT_LINES_HEAD):
+        found = text.find("\n", end + 1, KEPT_HEAD_CHARS)
+        if found < 0:
+            break
+        end = found
+    return text[:KEPT_HEAD_CHARS] if end < 0 else text[:end]
 
 
 def _difference(before: str, after: str) -> tuple[int, int]:
@@ -285,8 +331,14 @@ def _planned(
     return note, Plan(site.document, site.path, old, new, where, lines, size, note, copy)
 
 
-def _image_text(media: str, data: str) -> str:
-    return f"[image {media}, {len(data) * 3 // 4} bytes]"
+def _image_text(media: Json, data: str) -> str:
+    """What stands for a base64 image, also one in a data URL."""
+    head, _, body = data[:_DATA_URL_CHARS].partition(";base64,")
+    if body and head.startswith("data:"):
+        media, data = head.removeprefix("data:"), data[len(head) + len(";base64,") :]
+    # Four characters are three bytes, those of the padding aside.
+    size = len(data) * 3 // 4 - data[-2:].count("=")
+    return f"[image {media if isinstance(media, str) and media else 'base64'}, {size} bytes]"
 
 
 def utf8(text: str) -> int:

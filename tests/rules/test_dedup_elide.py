@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -30,12 +31,20 @@ def numbered(first: int, last: int) -> list[str]:
         pytest.param("get 10%\rget 100%\r\nok", "get 100%\r\nok", id="overwritten line with CRLF"),
         pytest.param("get 10%\r        \r\nok", "get 10%\r\nok", id="wiped line"),
         pytest.param("get 1%\rerror 2%\rget 3%", "get 1%\rerror 2%\rget 3%", id="a failure among the states"),
-        pytest.param("waiting for crates 5ms\nwaiting for crates 6ms\nwaiting for crates 7ms",
-                     "waiting for crates 5ms  (×3)", id="equal but for a duration"),
-        pytest.param("run 5ms\nrun 6ms\nrun 7ms\nrun 8ms", "run 5ms\nrun 6ms\nrun 7ms\nrun 8ms", id="measurements stay"),
-        pytest.param("hello you  (×3)\nhello you  (×3)", "hello you  (×3)\nhello you  (×3)", id="counts are not counted"),
-        pytest.param("hello you\nhello you\nhello you  (×2)", "hello you  (×2)\nhello you  (×2)",
-                     id="a run beside its own count"),
+        pytest.param(
+            "waiting for crates 5ms\nwaiting for crates 6ms\nwaiting for crates 7ms",
+            "waiting for crates 5ms  (×3)",
+            id="equal but for a duration",
+        ),
+        pytest.param(
+            "run 5ms\nrun 6ms\nrun 7ms\nrun 8ms", "run 5ms\nrun 6ms\nrun 7ms\nrun 8ms", id="measurements stay"
+        ),
+        pytest.param(
+            "hello you  (×3)\nhello you  (×3)", "hello you  (×3)\nhello you  (×3)", id="counts are not counted"
+        ),
+        pytest.param(
+            "hello you\nhello you\nhello you  (×2)", "hello you  (×2)\nhello you  (×2)", id="a run beside its own count"
+        ),
         pytest.param("the error here is this\n" * 2 + "x", "the error here is this  (×2)\nx", id="failures fold, too"),
         pytest.param("see https://h.org/" + "a" * 90, "see https://h.org/…[+90 chars]", id="URL"),
         pytest.param("error https://h.org/" + "a" * 90, "error https://h.org/" + "a" * 90, id="URL of a failure"),
@@ -111,16 +120,55 @@ def test_without_failures_to_keep_only_head_and_tail_are_left() -> None:
 LINES = st.one_of(
     st.sampled_from(
         [
-            "", "", " ", "\r", "fine line of text", "fine line of text", "fine line of text\r", "a", "a", "\ta",
-            "ERROR connection refused (attempt 1)", "ERROR connection refused (attempt 2)", "ERROR other thing\r",
-            "2026-01-12 09:42:00 INFO worker is waiting", "2026-01-12 09:42:01 INFO worker is waiting",
-            "2026-01-12 09:42:02 INFO worker is waiting", "waiting for crates 5ms", "waiting for crates 60ms",
-            "fine line of text  (×2)", "ERROR other thing  (×4)", "… [5 lines elided] …", "x  (×9)",
-            "… [5 lines elided] (kept 2 error line(s) below) …", "get 10%\rget 20%\rget 30%", "\r\r", "a\rb\r",
-            "Traceback (most recent call last):", '  File "a.py", line 1, in f', "    g()", "ValueError: x", "  ^",
-            "- Expected", "+ Received", "- 3", "+ 2", "   | x", "failures:", "    name", "0 errors", "é×…",
-            "see https://example.com/" + "p" * 90, "error https://example.com/" + "p" * 90, "z" * 4100,
-            "panicked at a:", "\x1b[31mred\x1b[0m", "[31mFAIL[0m", "deadbeef01", "deadbeef02", "deadbeef03",
+            "",
+            "",
+            " ",
+            "\r",
+            "fine line of text",
+            "fine line of text",
+            "fine line of text\r",
+            "a",
+            "a",
+            "\ta",
+            "ERROR connection refused (attempt 1)",
+            "ERROR connection refused (attempt 2)",
+            "ERROR other thing\r",
+            "2026-01-12 09:42:00 INFO worker is waiting",
+            "2026-01-12 09:42:01 INFO worker is waiting",
+            "2026-01-12 09:42:02 INFO worker is waiting",
+            "waiting for crates 5ms",
+            "waiting for crates 60ms",
+            "fine line of text  (×2)",
+            "ERROR other thing  (×4)",
+            "… [5 lines elided] …",
+            "x  (×9)",
+            "… [5 lines elided] (kept 2 error line(s) below) …",
+            "get 10%\rget 20%\rget 30%",
+            "\r\r",
+            "a\rb\r",
+            "Traceback (most recent call last):",
+            '  File "a.py", line 1, in f',
+            "    g()",
+            "ValueError: x",
+            "  ^",
+            "- Expected",
+            "+ Received",
+            "- 3",
+            "+ 2",
+            "   | x",
+            "failures:",
+            "    name",
+            "0 errors",
+            "é×…",
+            "see https://example.com/" + "p" * 90,
+            "error https://example.com/" + "p" * 90,
+            "z" * 4100,
+            "panicked at a:",
+            "\x1b[31mred\x1b[0m",
+            "[31mFAIL[0m",
+            "deadbeef01",
+            "deadbeef02",
+            "deadbeef03",
         ]
     ),
     st.text(alphabet="ab \r×(", max_size=6),
@@ -135,7 +183,7 @@ def logs(draw: st.DrawFn) -> str:
     return "\n".join(lines) + draw(st.sampled_from(["", "\n", "\n\n", "\r\n"]))
 
 
-@settings(max_examples=300)
+@settings(max_examples=200, deadline=None)
 @given(logs(), st.sampled_from([(40, 20), (2, 2), (0, 0), (5, 1)]))
 def test_twice_is_once_nothing_grows_and_no_failure_is_lost(text: str, limits: tuple[int, int]) -> None:
     head, tail = limits
@@ -145,7 +193,7 @@ def test_twice_is_once_nothing_grows_and_no_failure_is_lost(text: str, limits: t
     assert lost_failures(text, short) == []
 
 
-@settings(max_examples=100)
+@settings(max_examples=60, deadline=None)
 @given(logs())
 def test_failures_known_before_give_the_same_text(text: str) -> None:
     known = find_failures(text).numbers
@@ -157,7 +205,7 @@ def test_no_text_makes_it_fail(text: str) -> None:
     assert len(dedup_and_elide(text, head_lines=1, tail_lines=1)) <= len(text)
 
 
-HOSTILE = {
+HOSTILE: dict[str, Callable[[int], str]] = {
     "clean log": lambda n: "".join(f"2026-01-12 09:42:02 INFO crate {i} of 4\n" for i in range(n // 40)),
     "storm": lambda n: "".join(f"2026-01-12 09:42:02 ERROR refused attempt {i}\n" for i in range(n // 46)),
     "blank": lambda n: "\n" * n,
@@ -176,7 +224,7 @@ def test_time_is_linear(kind: str) -> None:
         dedup_and_elide(text)
         return time.process_time() - start
 
-    assert seconds(400_000) <= 8 * min(seconds(100_000) for _ in range(3)) + 0.05
+    assert min(seconds(400_000) for _ in range(3)) <= 8 * min(seconds(100_000) for _ in range(3)) + 0.05
 
 
 def test_the_rule_has_its_published_name() -> None:

@@ -36,8 +36,12 @@ def test_a_failure_is_lost_when_no_line_of_it_is_left(before: str, after: str, l
     assert lost_failures(before, after) == lost
 
 
-@given(st.lists(st.sampled_from(["fine", "error a", "error b 5ms", "error b 6ms", "", "FAIL x\r"]), max_size=10), st.data())
-def test_a_text_has_all_its_failures_and_one_without_a_line_lost_just_that(lines: list[str], data: st.DataObject) -> None:
+@given(
+    st.lists(st.sampled_from(["fine", "error a", "error b 5ms", "error b 6ms", "", "FAIL x\r"]), max_size=10), st.data()
+)
+def test_a_text_has_all_its_failures_and_one_without_a_line_lost_just_that(
+    lines: list[str], data: st.DataObject
+) -> None:
     text = "\n".join(lines)
     assert lost_failures(text, text) == []
     assert lost_failures(text, "\n".join(reversed(lines))) == []
@@ -45,8 +49,11 @@ def test_a_text_has_all_its_failures_and_one_without_a_line_lost_just_that(lines
         gone = data.draw(st.sampled_from(lines))
         lost = lost_failures(text, "\n".join(line for line in lines if line != gone))
         assert set(lost) <= {gone}
-        assert bool(lost) == (gone in ("error a", "FAIL x\r") or (gone in lines and "b 5ms" in gone and "error b 6ms" not in lines)
-                              or ("b 6ms" in gone and "error b 5ms" not in lines))
+        assert bool(lost) == (
+            gone in ("error a", "FAIL x\r")
+            or (gone in lines and "b 5ms" in gone and "error b 6ms" not in lines)
+            or ("b 6ms" in gone and "error b 5ms" not in lines)
+        )
 
 
 def test_known_failures_need_no_second_look() -> None:
@@ -85,7 +92,7 @@ def test_a_hostile_page_takes_linear_time(page: str) -> None:
         lost_from_page(text, "error x\n" * (size // 8))
         return time.process_time() - start
 
-    assert seconds(400_000) <= 8 * min(seconds(100_000) for _ in range(3)) + 0.05
+    assert min(seconds(400_000) for _ in range(3)) <= 8 * min(seconds(100_000) for _ in range(3)) + 0.05
 
 
 def test_many_distinct_failures_take_linear_time() -> None:
@@ -95,7 +102,7 @@ def test_many_distinct_failures_take_linear_time() -> None:
         assert len(lost_failures(text, text.replace("crate", "box"))) == number
         return time.process_time() - start
 
-    assert seconds(8000) <= 8 * min(seconds(2000) for _ in range(3)) + 0.05
+    assert min(seconds(8000) for _ in range(3)) <= 8 * min(seconds(2000) for _ in range(3)) + 0.05
 
 
 def test_every_lost_line_is_a_failure_of_the_text() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pipeline.rules.base import CompactOptions
 from pipeline.rules.markdown import (
     Block,
+    ProseCalls,
     compact_block,
     compact_tool_result_markdown,
     context_for,
@@ -103,7 +104,9 @@ def test_only_clear_blocks_are_found(text: str, expected: list[tuple[str, str, s
 
 def test_meta_and_call_give_the_context() -> None:
     call, found = find_blocks(CALL + result("a", meta="failed · exit 2 · 5ms · /srv · error\n"))
-    context = context_for(found, call)
+    calls = ProseCalls()
+    calls.meet(call)
+    context = context_for(found, calls.meet(found))
     assert (context.command, context.exit_code, context.is_error, context.tool_class) == ("pytest", 2, True, "shell")
 
 

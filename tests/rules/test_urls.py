@@ -45,7 +45,9 @@ def test_lines_that_are_to_stay_are_left() -> None:
 @given(
     st.lists(
         st.one_of(
-            st.sampled_from([LONG, "http://", "://", "…[+", "error ", "\n", "\r\n", " ", "?", "@", "/", "…", "ftp://x/"]),
+            st.sampled_from(
+                [LONG, "http://", "://", "…[+", "error ", "\n", "\r\n", " ", "?", "@", "/", "…", "ftp://x/"]
+            ),
             st.text(alphabet="abh:/.?#@é…()", max_size=100),
         ),
         max_size=12,
@@ -67,7 +69,7 @@ def test_time_is_linear(piece: str) -> None:
         shorten_line(text)
         return time.process_time() - start
 
-    assert seconds(800_000) <= 8 * min(seconds(200_000) for _ in range(3)) + 0.02
+    assert min(seconds(800_000) for _ in range(3)) <= 8 * min(seconds(200_000) for _ in range(3)) + 0.02
 
 
 def test_the_limit_is_the_contracts() -> None:

@@ -1,0 +1,143 @@
+"""When two failure lines say the same: what of a line changes from one time to the next (design, P4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from pipeline.rules.ansi import strip_colours
+from pipeline.rules.failure_words import COMPARES_HINT, VOLATILE_HINT
+
+FOLD_SUFFIX = re.compile(r"  \(×([0-9]{1,12})\)(?=\r*\Z)")
+"""The count that folding leaves behind a line."""
+_BARE_COLOUR = re.compile(r"\[(?:[0-9]{1,3}(?:;[0-9]{1,3})*+)?m(?![\],])")
+_TIME = r"[0-2]?[0-9]:[0-5][0-9]:[0-6][0-9](?:[.,][0-9]{1,9}+)?+"
+_ZONE = r"(?: ?(?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})(?!\w))?(?!\w|:[0-9])"
+_DAY = r"[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}"
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
+_COUNTER = r"(?:attempts?|retry|retries|retrying|tries|try|retry_?count|attempt_?(?:number|no)?|retries_?left|backoff)"
+_YEAR = r"(?: [0-9]{4})?"
+_UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-z])"
+_HEX = r"(?:0x[0-9a-f]{8,}+|(?=[a-f]*+[0-9])(?=[0-9]*+[a-f])[0-9a-f]{8,}+)(?![0-9a-z])"
+_SIZE = r"[0-9]{1,12}(?:\.[0-9]{1,9})?"
+_UNIT = (
+    r"(?:ns|nanoseconds?|[µμu]s|microseconds?|ms|msecs?|millis|milliseconds?|s|secs?|seconds?|mins?|minutes?"
+    r"|h|hrs?|hours?)"
+)
+# One pass over the line; which group matches tells the kind, so that a time never equals a percentage. Nothing starts
+# within a word, which is tested first: it rules out most places.
+_VOLATILE = re.compile(
+    r"(?<![0-9a-z])(?:(?=[0-9])(?:"
+    # Timestamps: with a day, of web servers, a time alone.
+    rf"((?<![_.-]){_DAY}(?:[T _,]{{1,2}}{_TIME}|T[0-9]{{2}}:[0-9]{{2}}){_ZONE}"
+    rf"|[0-9]{{1,2}}/{_MONTH}/[0-9]{{4}}:{_TIME}(?: [+-][0-9]{{4}})?|[0-9]{{1,2}} {_MONTH}{_YEAR},? {_TIME}{_ZONE}"
+    rf"|(?<![_.:]){_TIME}{_ZONE})"
+    rf"|({_UUID})|({_HEX})"
+    # Counters before their word, percentages, durations.
+    rf"|((?<![_.])[0-9]{{1,9}}(?:st|nd|rd|th)? (?:more |failed |unsuccessful )?{_COUNTER}(?![a-z]))"
+    rf"|((?<![_.]){_SIZE} ?%)"
+    rf"|((?<![_.])(?:(?:[0-9]{{1,6}}h ?)?(?:[0-9]{{1,6}}m ?)?{_SIZE} ?{_UNIT}|[0-9]{{1,6}}h ?[0-9]{{1,6}}m)(?!\w))"
+    r")|(?=[a-z])(?:"
+    # A code says what happened and stays, also in hex: it is matched first and put back.
+    r"((?:(?:code|hresult|exit|errno)\W{0,3}(?:0x)?|(?:status|error|exception|stop)\W{0,3}0x)[0-9a-f]{8,16}(?![0-9a-z-]))"
+    # Timestamps of syslog and asctime, epochs under their name.
+    rf"|((?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{{0,6}},? )?(?:{_MONTH} {{1,2}}[0-9]{{1,2}}|[0-9]{{1,2}} {_MONTH}),?"
+    rf"{_YEAR},? {_TIME}{_ZONE}(?: [0-9]{{4}})?(?!\w)"
+    r"|(?:ts|time|timestamp|asctime|date)[\"']?[:=] {0,2}[\"']?[0-9]{9,13}(?:\.[0-9]{1,9})?(?!\w))"
+    rf"|({_UUID})|({_HEX})"
+    # Counters behind their word, process ids behind theirs.
+    rf"|({_COUNTER}[\"']?(?: (?:count|number|no\.?|left|remaining))?[ :=(#]{{0,3}}[0-9]{{1,9}}"
+    r"(?: ?(?:/|of|out of) ?[0-9]{1,9})?(?!\w|\.[0-9]|:[0-9]))"
+    r"|((?:pid|process id|thread id|tid)[ :=#]{1,3}[0-9]{1,10}(?!\w))"
+    r"))"
+    # What stands at the start only: a day, the seconds of a kernel, a level with its time, a process id.
+    rf"|^(?:(\s{{0,8}}[\[(]?{_DAY}(?![\w-])|\[ {{0,8}}[0-9]{{1,10}}\.[0-9]{{3,9}}\]"
+    r"|[EFWI][0-9]{4} [0-9:.]{8,15} {1,8}[0-9]{1,8}(?= ))|(\s{0,8}\[[0-9]{3,10}\](?!\w)))"
+    # A process id behind a program's name.
+    r"|(?<=[a-z0-9_-])(\[[0-9]{3,10}\])(?=: )",
+    re.IGNORECASE,
+)
+# What takes the place of each group; "" puts it back, and of a counter only the number goes.
+_BLANKS = (
+    *("", "<time>", "<uuid>", "<hex>", "<n>", "<%>", "<dur>"),
+    *("", "<time>", "<uuid>", "<hex>", "<n>", "<pid>", "<time>", "<pid>", "<pid>"),
+)
+# The start of most log lines, so often met that it has its own, quick pattern.
+_TIME_FIRST = re.compile(rf"(\s{{0,8}}[\[(\"]?){_DAY}[T _,]{{1,2}}{_TIME}{_ZONE}", re.IGNORECASE)
+# From here on a line says what was expected and what came instead; nothing in it is noise.
+_COMPARES = re.compile(
+    r"\bexpect\w*|\b(?:got|wants?|wanted|received|actual|should|instead|but was|must be|to be|assert\w*)\b"
+    r"|[!=]=|(?:left|right):",
+    re.IGNORECASE,
+)
+_BRACKETS_AT_END = re.compile(r" ?\([^()]{1,80}\)[\s.]{0,8}$")
+# A process id alone in brackets behind a line's time; behind one that is not at the start it is not looked for.
+_PID_BEHIND_TIME = re.compile(r"([\])]? ?)\[[0-9]{1,10}\](?!\w)")
+_NUMBER = re.compile(r"[0-9]+")
+
+
+def plain(text: str) -> str:
+    """A text without colour codes, those without their ESC byte included; line ends stay where they are."""
+    if "\x1b" in text:
+        text = strip_colours(text)
+    if "[" in text:
+        text = _BARE_COLOUR.sub("", text)
+    return text
+
+
+def failure_key(line: str) -> str:
+    """What two failure lines have in common when they say the same.
+
+    Blanked are timestamps, durations with a unit, UUIDs, hex of 8 or more digits, process ids in brackets, attempt
+    and retry counters, percentages; never a place in a file, an exit code, a name, or what was expected and what came.
+    Colour codes, a fold count and white space at the end do not count.
+
+    Source: design, P4.
+    """
+    line = bare_line(line)
+    time = _TIME_FIRST.match(line)
+    start = ""
+    if time is not None:
+        start = time[1] + "<time>"
+        line = line[time.end() :]
+        pid = _PID_BEHIND_TIME.match(line)
+        if pid is not None:
+            start = start + pid[1] + "<pid>"
+            line = line[pid.end() :]
+    data = line.encode("utf-8", "surrogatepass")
+    if VOLATILE_HINT.search(data) is None:
+        return start + line
+    compares = _COMPARES.search(line) if COMPARES_HINT.search(data) is not None else None
+    if compares is None:
+        return start + _VOLATILE.sub(_blank, line)
+    cut = compares.start()
+    at_end = _BRACKETS_AT_END.search(line, max(cut, len(line) - 100))
+    end = len(line)
+    # Brackets at the end hold no noise where they are all that is compared.
+    if at_end is not None and at_end.start() > compares.end() + 1 and _COMPARES.search(at_end[0]) is None:
+        end = at_end.start()
+    return start + _VOLATILE.sub(_blank, line[:cut]) + line[cut:end] + _VOLATILE.sub(_blank, line[end:])
+
+
+def bare_line(line: str) -> str:
+    """A line without colour codes, fold count and white space at its end."""
+    line = plain(line).rstrip()
+    if line.endswith(")"):
+        line = FOLD_SUFFIX.sub("", line).rstrip()
+    return line
+
+
+def failure_keys(lines: Iterable[str]) -> dict[str, str]:
+    """Key -> its first line, for each distinct failure, in order."""
+    keys: dict[str, str] = {}
+    for line in dict.fromkeys(lines):
+        keys.setdefault(failure_key(line), line)
+    return keys
+
+
+def _blank(found: re.Match[str]) -> str:
+    blank = _BLANKS[found.lastindex or 0]
+    if blank == "<n>":
+        # The word stays: "retry 2" and "attempt 2" differ.
+        return _NUMBER.sub(blank, found[0])
+    return blank or found[0]
