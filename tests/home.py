@@ -14,7 +14,7 @@ from support import call, result
 
 from pipeline.disk.ledger import Ledger
 from pipeline.disk.rows import GenerationRow
-from pipeline.disk.scan import look_at, roots_of
+from pipeline.disk.scan import Root, look_at
 from pipeline.disk.store import Store
 from pipeline.parcels import Parcel
 from pipeline.rules.base import RULES_VERSION
@@ -204,8 +204,8 @@ class Hand:
 
     def catalog(self, path: Path, *, renew: bool = False, format: str = "auto") -> Opening | Unchanged | Skipped:
         """What the catalog makes of a file of this name."""
-        (root,) = roots_of([str(path)])
-        found = look_at(root, path.name)
+        rel = str(path.relative_to(self.home.source))
+        found = look_at(Root(str(self.home.source), (), only=frozenset({rel})), rel)
         assert found is not None
         return Catalog(self.store, format=format).opening(found, renew=renew)
 

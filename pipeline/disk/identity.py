@@ -42,7 +42,8 @@ def same_content(read: ReadAt, size: int, offset: int, identity: Identity) -> bo
     """
     if size < offset:
         return False
-    return identify(read, offset) == identity
+    # Before the first byte every content is the same, also to an identity that was never taken.
+    return offset == 0 or identify(read, offset) == identity
 
 
 def tail_hash(read: ReadAt, length: int) -> tuple[int, int]:

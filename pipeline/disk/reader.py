@@ -50,6 +50,8 @@ class SourceReader:
     def next(self, source: BinaryIO, *, at_end: bool) -> list[Record]:
         """The next records, about `batch_bytes` of them; [] when there is nothing complete to read now.
 
+        [] between the pieces of a too long record: the source was cut or rewritten, its pieces so far are void.
+
         Args:
             source: the open source, buffered; its position is moved.
             at_end: take a last line without a line end, too: the source will not grow now.
@@ -58,7 +60,7 @@ class SourceReader:
             OSError: the source cannot be read.
         """
         if self._long_end:
-            return self._piece(source)
+            return self._piece(source, at_end=at_end)
         if self._document:
             return self._whole(source) if at_end else []
         source.seek(self.offset)
@@ -66,7 +68,7 @@ class SourceReader:
         if records or not too_long:
             return records
         self._find_end(source, at_end=at_end)
-        return self._piece(source) if self._long_end else []
+        return self._piece(source, at_end=at_end) if self._long_end else []
 
     def _lines(self, source: BinaryIO, *, at_end: bool) -> tuple[list[Record], bool]:
         """Whole lines, and whether the one behind them is too long."""
@@ -108,15 +110,21 @@ class SourceReader:
         if at_end:
             self._long_end = at
 
-    def _piece(self, source: BinaryIO) -> list[Record]:
-        """The next piece of a too long record."""
+    def _piece(self, source: BinaryIO, *, at_end: bool) -> list[Record]:
+        """The next piece of a too long record; [] when the source was cut before its end meanwhile."""
         source.seek(self.offset)
         raw = source.read(min(self._settings.batch_bytes, self._long_end - self.offset))
+        ends = self.offset + len(raw) >= self._long_end
+        if not self._document:
+            # The end was looked for before; what is read now may be something else.
+            newline = raw.find(b"\n") + 1
+            if newline:
+                raw, ends = raw[:newline], True
+            elif ends and not at_end:
+                raw = b""
         if not raw:
-            # The source was cut meanwhile: whoever reads it finds out by its identity.
             self._long_end = 0
             return []
-        ends = self.offset + len(raw) >= self._long_end
         record = Record(self.ordinal, self.offset, raw, TOO_LONG, ends=ends, piece=True)
         self.offset += len(raw)
         if ends:
@@ -132,7 +140,7 @@ class SourceReader:
         raw = source.read(self._settings.max_record_bytes + 1)
         if len(raw) > self._settings.max_record_bytes:
             self._long_end = source.seek(0, os.SEEK_END)
-            return self._piece(source)
+            return self._piece(source, at_end=True)
         if not raw:
             return []
         self.offset = len(raw)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
-from typing import Protocol
+from datetime import UTC, datetime
+from typing import NamedTuple, Protocol
 
 from pipeline.records import Json, Site
 from pipeline.rules.base import NO_CONTEXT, ToolContext
 
 CALLS_KEPT = 10_000
+# The usual spelling, on a day that every month has.
+_UTC_DAY = re.compile(r"([0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8]))T[0-9:.]*Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A tool call that results may answer: the tool's name and what is known for the rules."""
 
     tool: str
@@ -112,23 +114,10 @@ class Format(Protocol):
 
 def day_of(timestamp: Json) -> str:
     """The UTC day of an ISO 8601 timestamp; "" if it is none."""
-    if isinstance(timestamp, str) and len(timestamp) >= 10:
-        if timestamp.endswith("Z") or len(timestamp) == 10:
-            day = timestamp[:10]
-            return day if _is_day(day) else ""
-        return _converted_day(timestamp)
-    return ""
-
-
-def _is_day(text: str) -> bool:
-    """True for a day of the calendar written YYYY-MM-DD."""
-    if text[4] != "-" or text[7] != "-":
-        return False
-    try:
-        date.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
+    if not isinstance(timestamp, str):
+        return ""
+    match = _UTC_DAY.fullmatch(timestamp)
+    return match[1] if match else _converted_day(timestamp)
 
 
 def _converted_day(timestamp: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from pipeline.formats.base import UNKNOWN_CALL, Call, CallMap, Pairing, day_of
 from pipeline.formats.blocks import SHORTEST_COPY_CHARS, holds_tool_text, is_image, result_sites, text_of
@@ -15,6 +16,8 @@ _EXIT_CODE = re.compile(r"Exit code (\d{1,3})(?:\n|$)")
 
 # Where a record keeps more than its message.
 _BESIDE = frozenset({"toolUseResult", "data", "attachment", "planContent"})
+# One part in so many of the visible text: a record of many strings that each searched all of it would take for ever.
+SMALLEST_PART = 64
 # What the fields of a `toolUseResult` object repeat; fields that are not named repeat the result.
 _FIELDS = {
     "originalFile": Treat.FILE,
@@ -60,8 +63,7 @@ class ClaudeCode:
         return day
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(NamedTuple):
     """What a message answers: the call, and the visible text that hidden fields of the record may repeat."""
 
     call: Call
@@ -119,15 +121,21 @@ def _message_sites(message: dict[str, Json], path: Path, calls: CallMap, *, nest
             _call_site(block, (*path, "message", "content", index, "input"), calls, sites)
         elif kind == "tool_result":
             answer = _answer(block, calls)
-            treat = Treat.MIRROR if nested else Treat.TEXT
             here = (*path, "message", "content", index, "content")
-            sites += result_sites(block.get("content"), here, treat, answer.call.tool, answer.call.context)
+            result_treat = Treat.MIRROR if nested else Treat.TEXT
+            sites += result_sites(block.get("content"), here, result_treat, answer.call.tool, answer.call.context)
         elif kind == "text" and isinstance(text := block.get("text"), str):
-            # Histories of a subagent are written again and again.
-            if len(text) > SHORTEST_COPY_CHARS if nested else holds_tool_text(text):
-                treat = Treat.COPY_ONLY if nested else Treat.MARKDOWN
+            treat = _text_treat(text, nested=nested)
+            if treat is not None:
                 sites.append(Site((*path, "message", "content", index, "text"), text, treat, "", NO_CONTEXT))
     return sites, answer
+
+
+def _text_treat(text: str, *, nested: bool) -> Treat | None:
+    """What prose is: it may hold tool blocks, or be part of a subagent's history, which is written again and again."""
+    if nested:
+        return Treat.COPY_ONLY if len(text) > SHORTEST_COPY_CHARS else None
+    return Treat.MARKDOWN if holds_tool_text(text) else None
 
 
 def _call_site(block: dict[str, Json], path: Path, calls: CallMap, sites: list[Site]) -> None:
@@ -183,7 +191,7 @@ def _field_sites(value: dict[str, Json], path: Path, answer: _Answer, sites: lis
         elif isinstance(field, list):
             treat = _FIELDS.get(key)
             if treat is Treat.LINES and all(isinstance(line, str) for line in field):
-                repeats = bool(answer.text) and "\n".join(map(str, field)) in answer.text
+                repeats = bool(answer.text) and _stands_in("\n".join(map(str, field)), answer.text)
                 treat = Treat.CONTAINED if repeats else treat
             if treat is None:
                 _list_sites(field, (*path, key), answer, sites)
@@ -208,10 +216,15 @@ def _media_of(owner: dict[str, Json]) -> str:
 
 def _text_site(text: str, path: Path, treat: Treat, answer: _Answer, sites: list[Site]) -> None:
     """The site of a hidden text; what stands in the visible text of the record needs no search further back."""
-    if treat is Treat.MIRROR and answer.text and text.strip() in answer.text:
+    if treat is Treat.MIRROR and answer.text and _stands_in(text.strip(), answer.text):
         treat = Treat.CONTAINED
     if len(text) > SHORTEST_COPY_CHARS:
         sites.append(Site(path, text, treat, answer.call.tool, answer.call.context))
+
+
+def _stands_in(part: str, whole: str) -> bool:
+    """True if a hidden text is a part of the visible one; small parts of long texts are not looked for."""
+    return len(part) * SMALLEST_PART >= len(whole) and part in whole
 
 
 def _list_sites(values: list[Json], path: Path, answer: _Answer, sites: list[Site]) -> None:

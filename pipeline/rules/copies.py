@@ -18,6 +18,8 @@ GROWING_KEPT = 1_000
 _LINE_NUMBER = re.compile(r"^ *\d+[→\t]", re.MULTILINE)
 _NUMBERED = re.compile(r" *\d+[→\t]")
 _REMINDER = "\n\n<system-reminder>"
+# What the hidden copy of a failed result starts with.
+_ERROR = "Error: "
 
 
 def digest_of(text: str) -> bytes:
@@ -49,9 +51,11 @@ class Seen:
 
     def remember_result(self, text: str, *, is_read: bool, is_error: bool) -> None:
         """Remember a visible result and the forms its copies are known to take (formats.md, 2)."""
+        if len(text) + len(_ERROR) < self._min:
+            return
         self.remember(text, guarded=True)
         if is_error:
-            self.remember("Error: " + text, guarded=True)
+            self.remember(_ERROR + text, guarded=True)
         if is_read and _NUMBERED.match(text):
             self.remember(without_line_numbers(text), guarded=False)
 

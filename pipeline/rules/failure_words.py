@@ -198,7 +198,7 @@ PASSED = re.compile(
     r"^\s*(?:✓|✔|√|☑|✅)\s|^\s*test\b.* \.\.\. (?:ok|ignored)\b"
     r"|^\s*--- (?:PASS|SKIP): |^\s*=== (?:RUN|PAUSE|CONT|NAME)\s"
     r"|^\s*ok [0-9]+(?:\s|$)|^ok[ \t]+\S+(?:[ \t]+(?:[0-9.]+s|\(cached\)|\[no ).*)?\s*$|^\?\s+\S+\s+\[no test files\]"
-    r"|^\s*(?:PASS|PASSED):? +\S+(?: \([0-9.]+ ?m?s\))?\s*$|::\S+ PASSED(?:\s+\[\s*[0-9]+%\])?\s*$"
+    r"|^\s*(?:PASS|PASSED):? +\S+(?: \([0-9.]+ ?m?s\))?\s*$|^[^\s:]*+::.* PASSED(?:\s+\[\s*[0-9]+%\])?\s*$"
     r"|^\[\s+(?:OK|RUN|PASSED)\s*\]"
 )
 """What passed, whatever its name; unless the line counts failures."""

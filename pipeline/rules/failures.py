@@ -47,7 +47,8 @@ _STATEMENT_LINES = 10
 
 _BLOCK_HEAD = re.compile(rb":\s*$|^\s*not ok\b|--- FAIL|^\s+[0-9]+\) |^\s*\xe2\x97\x8f ")
 _FRAME_FILE = re.compile(rb"^\s*File \"")
-_CARET = re.compile(rb"(?:[\s|]+[\^~]|\^)[\s^~|+-]*")
+_CARET = re.compile(rb"(?:[\s|]++[\^~]|\^)[\s^~|+-]*+")
+_CALL = re.compile(rb"[^\s(]++\(")
 _STATEMENT = re.compile(rb">\s{2,}\S")
 _ASSERTION = re.compile(
     rb"assert|expected|received|actual|equal|differ|diff\b|mismatch|\bgot\b|\bwant\b", re.IGNORECASE
@@ -55,11 +56,10 @@ _ASSERTION = re.compile(
 _DIFF_HEAD = re.compile(rb"^\s*(?:[-+]{1,3} ?(?:expected|received|actual)|diff:|\+ actual)", re.IGNORECASE)
 _GO_FRAME = re.compile(rb"\s+\S+\.go:[0-9]")
 _BELONGS = re.compile(
-    rb"\s*>?\s*[0-9]*\s*(?:\||\xe2\x94\x82|\xe2\x94\x83)"  # code with its line number
-    rb"|(?:[\s|]+[\^~]|\^)[\s^~|+-]*$"
-    rb"|\s*= (?:note|help)\b|\s*(?:note|help|hint|info|message|details?|reason|status|cause|context)\s*[:=]"
-    rb"|\s+(?:at|from|in|by) \S|\s*#[0-9]+\s|\s+[0-9]+: \S|\s+File \"|\s*\xe2\x9d\xaf \S"
-    rb"|\S+\(\S*\)\s*$|\s+\S+\.\w+:[0-9]+",
+    rb"\s*+>?\s*+[0-9]*+\s*+(?:\||\xe2\x94\x82|\xe2\x94\x83)"  # code with its line number
+    rb"|(?:[\s|]++[\^~]|\^)[\s^~|+-]*+$"
+    rb"|\s*+(?:= (?:note|help)\b|(?:note|help|hint|info|message|details?|reason|status|cause|context)\s*+[:=])"
+    rb"|\s++(?:at|from|in|by) \S|\s*+#[0-9]++\s|\s++[0-9]++: \S|\s++File \"|\s*+\xe2\x9d\xaf \S|\s++\S+\.\w+:[0-9]",
     re.IGNORECASE,
 )
 _DIFF_LINE = re.compile(rb"\s*(?:[-+?](?![-+]* (?:expected|received|actual))|@@)|\s+\S", re.IGNORECASE)
@@ -205,8 +205,10 @@ def _below(lines: list[bytes], number: int, limit: int) -> list[int]:
             blanks += 1
             if blanks > 1:
                 break
-        elif _BELONGS.match(below) is not None or (
-            _belongs_to_diff(below, diff) and (diff or _ASSERTION.search(line) is not None)
+        elif (
+            _BELONGS.match(below) is not None
+            or _is_call(below)
+            or (_belongs_to_diff(below, diff) and (diff or _ASSERTION.search(line) is not None))
         ):
             blanks = 0
             found.append(at)
@@ -223,6 +225,11 @@ def _message_lines(line: bytes) -> int:
     if b"panicked at " in line and line.rstrip().endswith(b":"):
         return 1
     return 2 if b"First differing element" in line else 0
+
+
+def _is_call(line: bytes) -> bool:
+    """Whether a line is a function with its arguments alone, as in the stacks of Go."""
+    return _CALL.match(line) is not None and line.rstrip().endswith(b")")
 
 
 def _block(lines: list[bytes], number: int) -> range:

@@ -132,7 +132,7 @@ def where_for(text: str) -> Where:
 
     Source: design, 5.2, "Marks".
     """
-    if _diff_start(text) >= 0:
+    if starts_diff(text):
         return Where.DIFF_HEAD
     body = text.strip(" \t\r\n")
     if not body or body[0] not in _JSON_START:
@@ -158,6 +158,8 @@ def place(value: Json, mark: str, where: Where) -> Json:
 
     Source: design, 5.2, "Marks".
     """
+    if where is Where.LAST_LINE and isinstance(value, str):
+        return f"{value}\n{mark}"
     if where is Where.NONE:
         return value
     if where is Where.WHOLE:
@@ -184,11 +186,18 @@ def place(value: Json, mark: str, where: Where) -> Json:
     return f"{value}\n{mark}"
 
 
+def starts_diff(text: str) -> bool:
+    """Whether a text has the first header of a diff at its top."""
+    return _diff_start(text) >= 0
+
+
 def _diff_start(text: str) -> int:
     """Where the first header of a diff starts, at the top of `text`; -1 when that is no diff."""
-    found = _DIFF_NAMED.search(text, 0, _DIFF_TOP_CHARS)
-    if found is not None:
-        return found.start()
+    # Nearly all texts end here, and a plain search is quick.
+    if text.find("diff --git ", 0, _DIFF_TOP_CHARS) >= 0 or text.find("*** Begin Patch", 0, _DIFF_TOP_CHARS) >= 0:
+        found = _DIFF_NAMED.search(text, 0, _DIFF_TOP_CHARS)
+        if found is not None:
+            return found.start()
     plain = _DIFF_PLAIN.match(text)
     return -1 if plain is None else plain.group().index("---")
 

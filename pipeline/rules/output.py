@@ -164,6 +164,9 @@ def _one_pass(text: str, case: _Case) -> tuple[str, str]:
     reason = LOW_SAVINGS
     for part in parts:
         new, found = _compact_part(part.text, case) if _is_open(part, case) else (part.text, "")
+        if part.text.endswith("\n") and not new.endswith("\n"):
+            # What follows is a mark on a line of its own, and stays so.
+            new += "\n"
         changed.append(new)
         if new is not part.text:
             rule = rule or found

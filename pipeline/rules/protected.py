@@ -13,7 +13,7 @@ _HEADER = re.compile(
 # Blocks that stay whole with all they hold, and marks of which only the mark itself has to stay.
 _TAG = re.compile(
     r"<(?P<close>/?)(?P<block>system-reminder|tool_use_error|persisted-output)\b[^<>\n]{0,200}>"
-    r"|</?[a-z_:-]{0,40}untrusted[^<>\n]{0,200}>|<{2,}[^<>\n]{0,40}untrusted[^<>\n]{0,200}>{2,}"
+    r"|</?[a-z_:-]{0,40}untrusted[^<>\n]{0,200}>|(?<!<)<{2,5}[^<>\n]{0,40}untrusted[^<>\n]{0,200}>{2,5}"
     r"|\[/?[a-z_ -]{0,40}untrusted[^\[\]\n]{0,100}\]",
     re.IGNORECASE,
 )

@@ -161,7 +161,7 @@ def context_of(
         body_chars = min(BODY_PREVIEW_CHARS, max_chars) if max_chars > 0 else BODY_PREVIEW_CHARS
         command = _without_bodies(script, chars, body_chars)
     elif fields is not None:
-        path = next((found for key in PATH_KEYS if isinstance(found := fields.get(key), str) and found), "")
+        path = _path_of(fields)
         if not path and edit_kind(name) == "patch":
             path = next((found for text in fields.values() if (found := _patched_path(text))), "")
     elif edit_kind(name) == "patch":
@@ -169,7 +169,7 @@ def context_of(
     return ToolContext(
         tool_input=fields if keep_input else None,
         command=command,
-        path=without_mark(path)[:chars],
+        path=without_mark(path)[:chars] if path else "",
         exit_code=exit_code,
         is_error=is_error,
         tool_class=group,
@@ -224,6 +224,14 @@ def _script_of(fields: dict[str, Json] | None, tool_input: Json) -> str:
         if isinstance(command, list) and command:
             words = [without_mark(word) for word in command if isinstance(word, str)]
             return words[2] if is_script_call(command) else " ".join(words)
+    return ""
+
+
+def _path_of(fields: dict[str, Json]) -> str:
+    for key in PATH_KEYS:
+        path = fields.get(key)
+        if isinstance(path, str) and path:
+            return path
     return ""
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pipeline.records import Json, Path, Where
-from pipeline.rules.marks import MARK_MIN_BYTES, cap_text, holds_mark, line_count, utf8_bytes, where_for
+from pipeline.rules.marks import MARK_MIN_BYTES, cap_text, holds_mark, line_count, starts_diff, utf8_bytes
 from pipeline.rules.tool_classes import BODY_PREVIEW_CHARS, COMMAND_KEYS, is_script_call
 from pipeline.rules.tool_layout import (
     CONTENT_KEYS,
@@ -32,8 +32,7 @@ from pipeline.rules.tool_texts import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class InputCut:
+class InputCut(NamedTuple):
     """One value of a tool input to replace.
 
     `path` leads from the input to the value; () is the input itself. `new` is the value without its mark, which
@@ -51,104 +50,113 @@ class InputCut:
 
 def leaf_cuts(
     name: str, tool_input: dict[str, Json] | list[Json], max_chars: int, policies: Mapping[str, str]
-) -> Iterator[InputCut]:
+) -> list[InputCut]:
     """The cuts that keep keys and types, in document order."""
+    cuts: list[InputCut] = []
     layout = layout_of(name, tool_input, policies)
     if not isinstance(tool_input, dict) or layout in ("full", "generic"):
-        yield from _long_leaves(tool_input, max_chars, generic=layout == "generic")
-        return
+        _long_leaves(cuts, (), tool_input, max_chars, generic=layout == "generic")
+        return cuts
     for key, item in tool_input.items():
         if layout == "shell":
-            yield from _shell_field(key, item, max_chars)
+            _shell_field(cuts, key, item, max_chars)
         elif layout == "task":
-            yield from _plain_field(key, item, max_chars, TASK, kept=key in TASK_KEYS)
+            _plain_field(cuts, key, item, max_chars, TASK, kept=key in TASK_KEYS)
         elif layout == "edit" and key == EDITS_KEY and isinstance(item, list):
-            yield from _edit_items(item, max_chars)
+            _edit_items(cuts, item, max_chars)
         elif layout == "write" and key in CONTENT_KEYS and isinstance(item, str):
-            yield from _preview((key,), item, preview_chars(BODY_PREVIEW_CHARS, max_chars), WRITE)
+            _preview(cuts, (key,), item, preview_chars(BODY_PREVIEW_CHARS, max_chars), WRITE)
         elif layout == "edit" and key in EDIT_TEXT_KEYS and isinstance(item, str):
-            yield from _preview((key,), item, preview_chars(EDIT_PREVIEW_CHARS, max_chars), EDIT)
+            _preview(cuts, (key,), item, preview_chars(EDIT_PREVIEW_CHARS, max_chars), EDIT)
         elif layout == "patch" and key in PATCH_KEYS and isinstance(item, str):
-            yield from text_cut((key,), item, short_patch(item, max_chars), EDIT)
+            _text(cuts, (key,), item, short_patch(item, max_chars), EDIT)
         else:
             rule = WRITE if layout == "write" else EDIT
-            yield from _plain_field(key, item, max_chars, rule, kept=key in KEPT_KEYS)
+            _plain_field(cuts, key, item, max_chars, rule, kept=key in KEPT_KEYS)
+    return cuts
 
 
-def _plain_field(key: str, item: Json, max_chars: int, rule: str, *, kept: bool) -> Iterator[InputCut]:
+def _plain_field(cuts: list[InputCut], key: str, item: Json, max_chars: int, rule: str, *, kept: bool) -> None:
     """A field that is kept up to the cap, or a string that is dropped; other dropped values stay."""
     if kept:
-        yield from _long_leaves(item, max_chars, at=(key,))
+        _long_leaves(cuts, (key,), item, max_chars)
     elif isinstance(item, str) and item and not holds_mark(item):
         lost = utf8_bytes(item)
         where = Where.NONE if lost < MARK_MIN_BYTES else Where.WHOLE
-        yield InputCut((key,), item, "", where, line_count(item), lost, rule)
+        cuts.append(InputCut((key,), item, "", where, line_count(item), lost, rule))
 
 
-def _shell_field(key: str, item: Json, max_chars: int) -> Iterator[InputCut]:
+def _shell_field(cuts: list[InputCut], key: str, item: Json, max_chars: int) -> None:
     if key not in COMMAND_KEYS:
-        yield from _plain_field(key, item, max_chars, SHELL, kept=False)
+        _plain_field(cuts, key, item, max_chars, SHELL, kept=False)
     elif isinstance(item, str):
-        yield from _command((key,), item, max_chars)
+        _command(cuts, (key,), item, max_chars)
     elif isinstance(item, list) and is_script_call(item):
         for index, word in enumerate(item):
             if isinstance(word, str):
-                yield from _command((key, index), word, max_chars)
+                _command(cuts, (key, index), word, max_chars)
     else:
-        yield from _long_leaves(item, max_chars, at=(key,))
+        _long_leaves(cuts, (key,), item, max_chars)
 
 
-def _edit_items(edits: list[Json], max_chars: int) -> Iterator[InputCut]:
+def _edit_items(cuts: list[InputCut], edits: list[Json], max_chars: int) -> None:
     chars = preview_chars(EDIT_PREVIEW_CHARS, max_chars)
     for index, edit in enumerate(edits):
         if not isinstance(edit, dict):
-            yield from _long_leaves(edit, max_chars, at=(EDITS_KEY, index))
+            _long_leaves(cuts, (EDITS_KEY, index), edit, max_chars)
             continue
         for key, item in edit.items():
             if key in EDIT_TEXT_KEYS and isinstance(item, str):
-                yield from _preview((EDITS_KEY, index, key), item, chars, EDIT)
+                _preview(cuts, (EDITS_KEY, index, key), item, chars, EDIT)
             else:
-                yield from _long_leaves(item, max_chars, at=(EDITS_KEY, index, key))
+                _long_leaves(cuts, (EDITS_KEY, index, key), item, max_chars)
 
 
-def _command(path: Path, old: str, max_chars: int) -> Iterator[InputCut]:
+def _command(cuts: list[InputCut], path: Path, old: str, max_chars: int) -> None:
     new = short_command(old, max_chars)
     if new is not old:
-        yield from text_cut(path, old, new, command_rule(old, new, max_chars), is_command=True)
+        _text(cuts, path, old, new, command_rule(old, new, max_chars), is_command=True)
 
 
-def _preview(path: Path, old: str, chars: int, rule: str) -> Iterator[InputCut]:
+def _preview(cuts: list[InputCut], path: Path, old: str, chars: int, rule: str) -> None:
     """The head alone where a mark says that more was there, else the short form."""
     if len(old) <= chars:
         return
     if len(old) - chars >= MARK_MIN_BYTES or utf8_bytes(old[chars:]) >= MARK_MIN_BYTES:
-        yield from text_cut(path, old, old[:chars], rule)
+        _text(cuts, path, old, old[:chars], rule)
     else:
-        yield from text_cut(path, old, cap_text(old, chars), rule)
+        _text(cuts, path, old, cap_text(old, chars), rule)
 
 
-def text_cut(path: Path, old: str, new: str, rule: str, *, is_command: bool = False) -> Iterator[InputCut]:
-    """The cut of one string; none when `new` is equal, or when a mark stands in it.
+def _text(cuts: list[InputCut], path: Path, old: str, new: str, rule: str, *, is_command: bool = False) -> None:
+    cut = text_cut(path, old, new, rule, is_command=is_command)
+    if cut is not None:
+        cuts.append(cut)
+
+
+def text_cut(path: Path, old: str, new: str, rule: str, *, is_command: bool = False) -> InputCut | None:
+    """The cut of one string; None when `new` is equal, or when a mark stands in it.
 
     Every short form is smaller than its original, and every mark shorter than the 160 bytes that call for one. A
     patch inside a command is no diff: the mark of a command is its last line, where a context looks for it.
     """
     if new == old or holds_mark(old):
-        return
+        return None
     lost = utf8_bytes(old) - utf8_bytes(new)
     where = Where.NONE
     if lost >= MARK_MIN_BYTES:
         where = Where.LAST_LINE if is_command else _where_of_text(new)
-    yield InputCut(path, old, new, where, max(0, line_count(old) - line_count(new)), lost, rule)
+    return InputCut(path, old, new, where, max(0, line_count(old) - line_count(new)), lost, rule)
 
 
-def _long_leaves(value: Json, max_chars: int, *, at: Path = (), generic: bool = False) -> Iterator[InputCut]:
+def _long_leaves(cuts: list[InputCut], at: Path, value: Json, max_chars: int, *, generic: bool = False) -> None:
     """A cut for each string that is too long, in document order, whatever the depth."""
     chars = preview_chars(BODY_PREVIEW_CHARS, max_chars) if generic else max_chars
     if chars <= 0:
         return
     if isinstance(value, str):
-        yield from text_cut(at, value, cap_text(value, chars), CAP)
+        if len(value) > chars:
+            _text(cuts, at, value, cap_text(value, chars), CAP)
         return
     if not isinstance(value, dict | list):
         return
@@ -161,7 +169,7 @@ def _long_leaves(value: Json, max_chars: int, *, at: Path = (), generic: bool = 
                 if len(item) > chars:
                     whole = generic and len(stack) == 1 and key in WHOLE_KEYS
                     keys[-1] = key
-                    yield from text_cut((*at, *keys), item, cap_text(item, max_chars if whole else chars), CAP)
+                    _text(cuts, (*at, *keys), item, cap_text(item, max_chars if whole else chars), CAP)
             elif isinstance(item, dict | list) and item:
                 keys[-1] = key
                 keys.append("")
@@ -178,4 +186,4 @@ def _items(holder: dict[str, Json] | list[Json]) -> Iterator[tuple[str | int, Js
 
 def _where_of_text(text: str) -> Where:
     """Patches keep their shape; any other cut string is plain lines, as its head alone is no JSON."""
-    return Where.DIFF_HEAD if where_for(text[:BODY_PREVIEW_CHARS]) is Where.DIFF_HEAD else Where.LAST_LINE
+    return Where.DIFF_HEAD if starts_diff(text[:BODY_PREVIEW_CHARS]) else Where.LAST_LINE

@@ -109,9 +109,9 @@ def plan_input(
     if not isinstance(tool_input, dict | list):
         return []
     if shape == "in-place":
-        if isinstance(tool_input, dict) and holds_mark_value(tool_input.get(MARK_KEY)):
+        if isinstance(tool_input, dict) and MARK_KEY in tool_input and holds_mark_value(tool_input[MARK_KEY]):
             return []
-        return list(leaf_cuts(tool_name, tool_input, max_chars, policies))
+        return leaf_cuts(tool_name, tool_input, max_chars, policies)
     if holds_mark_value(tool_input):
         return []
     new, rule = summary_of(tool_name, tool_input, max_chars, policies)
@@ -155,7 +155,7 @@ def _text_cut(name: str, text: str, shape: Shape, max_chars: int, policies: Mapp
         return _json_text_cut(name, text, value, shape, max_chars, policies)
     new, rule = _short_text(name, text, max_chars, policies)
     is_command = layout_of(name, text, policies) == "shell"
-    return next(text_cut((), text, new, rule, is_command=is_command), None)
+    return text_cut((), text, new, rule, is_command=is_command)
 
 
 def _json_text_cut(
@@ -174,7 +174,7 @@ def _json_text_cut(
         short, rule = value, CAP
         lines = 0
         # The value was decoded here, so nobody else sees the change.
-        for cut in list(leaf_cuts(name, value, max_chars, policies)):
+        for cut in leaf_cuts(name, value, max_chars, policies):
             _put(value, cut.path, cut.new)
             lines += cut.lost_lines
             rule = cut.rule if rule == CAP else rule

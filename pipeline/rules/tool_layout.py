@@ -80,16 +80,15 @@ def layout_of(name: str, tool_input: Json, policies: Mapping[str, str]) -> Layou
             return "patch" if kind == "patch" else "full"
         if not SUMMARY_KEYS.isdisjoint(tool_input):
             return "full"
-        has_edit = isinstance(tool_input.get(EDITS_KEY), list) or text_key(tool_input, EDIT_TEXT_KEYS) is not None
-        has_content = text_key(tool_input, CONTENT_KEYS) is not None
-        has_patch = text_key(tool_input, PATCH_KEYS) is not None
-        if kind == "patch" and has_patch:
+        if kind == "patch" and text_key(tool_input, PATCH_KEYS) is not None:
             return "patch"
-        if has_content and (kind == "write" or not has_edit):
+        if kind == "write" and text_key(tool_input, CONTENT_KEYS) is not None:
             return "write"
-        if has_edit:
+        if holds_edit_text(tool_input) or isinstance(tool_input.get(EDITS_KEY), list):
             return "edit"
-        return "patch" if has_patch else "full"
+        if text_key(tool_input, CONTENT_KEYS) is not None:
+            return "write"
+        return "patch" if text_key(tool_input, PATCH_KEYS) is not None else "full"
     if tool_class(name) == "shell":
         if isinstance(tool_input, str):
             return "shell"
@@ -104,6 +103,14 @@ def layout_of(name: str, tool_input: Json, policies: Mapping[str, str]) -> Layou
     return "generic"
 
 
-def text_key(fields: dict[str, Json], keys: tuple[str, ...] | frozenset[str]) -> str | None:
-    """The first field among `keys` that is a string, in the order of `keys` (any order for a set)."""
-    return next((key for key in keys if isinstance(fields.get(key), str)), None)
+def text_key(fields: dict[str, Json], keys: tuple[str, ...]) -> str | None:
+    """The first field among `keys` that is a string, in the order of `keys`."""
+    for key in keys:
+        if isinstance(fields.get(key), str):
+            return key
+    return None
+
+
+def holds_edit_text(fields: dict[str, Json]) -> bool:
+    """Whether a field is the old or new text of an edit."""
+    return any(isinstance(fields[key], str) for key in EDIT_TEXT_KEYS & fields.keys())

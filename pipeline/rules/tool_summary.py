@@ -9,7 +9,6 @@ from pipeline.rules.marks import cap_text, line_count
 from pipeline.rules.tool_classes import BODY_PREVIEW_CHARS, COMMAND_KEYS, PATH_KEYS, is_script_call
 from pipeline.rules.tool_layout import (
     CONTENT_KEYS,
-    EDIT_TEXT_KEYS,
     EDITS_KEY,
     FLAG_KEYS,
     NEW_KEYS,
@@ -17,6 +16,7 @@ from pipeline.rules.tool_layout import (
     PATCH_KEYS,
     TASK_KEYS,
     WHOLE_KEYS,
+    holds_edit_text,
     layout_of,
     text_key,
 )
@@ -90,7 +90,7 @@ def _edit_item(item: Json, max_chars: int) -> Json:
     """The summary of one edit of several; the item, long strings capped, where that is not smaller."""
     if isinstance(item, dict):
         summary = _kept(item, PATH_KEYS + FLAG_KEYS, max_chars) | _edit_texts(item, max_chars)
-        if text_key(item, EDIT_TEXT_KEYS) is not None and is_smaller(summary, item):
+        if holds_edit_text(item) and is_smaller(summary, item):
             return summary
     return shortened(item, max_chars)
 

@@ -70,8 +70,11 @@ class Catalog:
         building = generation.state == "building"
         if same_file and generation.src_off == found.size and not building and not renew:
             return Unchanged(session.id)
-        if generation.open_tail and not building and found.size != generation.src_off:
-            generation = self._reopen_tail(found, generation)
+        if generation.open_tail and not building and not renew:
+            reopened = self._reopen_tail(found, generation)
+            if reopened is None:
+                return Unchanged(session.id)
+            generation = reopened
         return Opening(
             session.id,
             found.path,
@@ -81,6 +84,7 @@ class Catalog:
             generation.src_off,
             generation.records,
             _identity(generation),
+            generation.open_tail,
             renew,
         )
 
@@ -126,11 +130,17 @@ class Catalog:
                     return self._store.move_session(session, self._root(found), rel, out_rel)
         return None
 
-    def _reopen_tail(self, found: Found, generation: GenerationRow) -> GenerationRow:
-        """The last record had no line end and the file has changed: take it back, so that it is read whole."""
+    def _reopen_tail(self, found: Found, generation: GenerationRow) -> GenerationRow | None:
+        """The last record had no line end: if it has grown take it back, so that it is read whole.
+
+        Returns:
+            The generation to go on from; None if the file only looks newer and nothing has to be read.
+        """
         with _Opened(found.path) as read:
             if not same_content(read, found.size, generation.src_off, _identity(generation)):
                 return generation
+            if found.size == generation.src_off:
+                return None
             span = self._store.ledger.record_span(generation.session, generation.generation, generation.records)
             return self._store.drop_tail(generation, identify(read, span[0])) if span else generation
 

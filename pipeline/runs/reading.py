@@ -26,7 +26,8 @@ class Opening:
     """Where reading a session starts: what the ledger knows of its last commit.
 
     `generation` 0: there is none yet. `building`: this generation has not caught up with its source before.
-    `renew`: start a new generation in any case.
+    `open_tail`: the last record has no line end, so whatever follows belongs to it. `renew`: start a new generation
+    in any case.
     """
 
     session: int
@@ -37,6 +38,7 @@ class Opening:
     src_off: int = 0
     records: int = 0
     identity: Identity = Identity()
+    open_tail: bool = False
     renew: bool = False
 
 
@@ -54,6 +56,7 @@ class SessionReading:
         self._generation = opening.generation
         self._building = opening.building
         self._identity = opening.identity
+        self._open_tail = opening.open_tail
         self._renew = opening.renew or opening.generation == 0
         self._state: SessionState | None = None
         self._head = b""
@@ -115,8 +118,11 @@ class SessionReading:
     def _turn(self, source: BinaryIO, read: ReadAt, status: os.stat_result, *, at_end: bool) -> Batch | None:
         size = status.st_size
         starts = self._renew or not same_content(read, size, self._reader.offset, self._identity)
-        if not starts and self._format.name == UNKNOWN and self._reader.ordinal <= 20:
-            starts = detect_bytes(read(HEAD_BYTES, 0), os.path.basename(self.path)) is not None
+        # The last record grew after the catalog had looked: it is not the record that was committed.
+        starts = starts or (self._open_tail and size != self._reader.offset)
+        if not starts and self._may_show_format:
+            found = detect_bytes(read(HEAD_BYTES, 0), os.path.basename(self.path))
+            starts = found is not None and found != self._format.name
         if starts:
             self._start(read)
         elif self._format.whole_document and self._reader.offset and size != self._reader.offset:
@@ -125,9 +131,16 @@ class SessionReading:
             self._start(read)
         state = self._state or self._open_again(source, read)
         reader = self._reader
+        # Drops what is buffered: it may have been rewritten since, and the identity was taken of the file itself.
+        source.seek(0, os.SEEK_END)
         # A document is complete whenever it is read: its writer replaces it as a whole.
         at_end = at_end or self._format.whole_document
+        inside = reader.inside_record
         records = reader.next(source, at_end=at_end)
+        if inside and not records:
+            # The source was cut inside of the record whose first pieces are under way.
+            self._renew = True
+            return self._turn(source, read, os.fstat(source.fileno()), at_end=at_end)
         self._remember(records)
         done = not records or (reader.offset >= size and not reader.inside_record)
         finishes = self._building and done
@@ -155,6 +168,11 @@ class SessionReading:
         )
         return Batch(self.session, state, records, self._generation, starts, finishes, checkpoint)
 
+    @property
+    def _may_show_format(self) -> bool:
+        """The bytes that tell the format were not all there when it was told before."""
+        return self._reader.offset < (HEAD_BYTES if self._format.name == UNKNOWN else 1)
+
     def _start(self, read: ReadAt) -> None:
         """Begin a new generation at the source's first byte."""
         if self._format.name == UNKNOWN or self._generation:
@@ -164,7 +182,7 @@ class SessionReading:
         if not self._building:
             self._generation += 1
         self._building = self._generation > 1
-        self._renew = False
+        self._renew = self._open_tail = False
         self._state = new_state(self._format, self._settings)
         self._head = self._marker = b""
         self._identity = Identity()

@@ -25,6 +25,8 @@ LIST_RULE = "elide-list"
 FILE_RULE = "elide-file"
 IMAGE_RULE = "image"
 _DATA_URL_CHARS = 100
+# Looking up a member of an enumeration is slow, and these are asked for at each site.
+_INPUT, _TEXT = Treat.INPUT, Treat.TEXT
 
 
 def result_options(settings: ToolResultSettings) -> CompactOptions:
@@ -68,12 +70,13 @@ class CompactResult:
 
     def _decide(self, record: Record, state: SessionState) -> None:
         """Visible texts are remembered first, so that a copy ahead of its text in the record is known as one."""
-        remember_first(record, state.seen)
+        seen = state.seen
+        remember_first(record, seen)
         for site in record.sites:
-            if site.treat is not Treat.INPUT:
-                site.decisions.append(self.decide(site, state.seen))
-                remember(site, state.seen)
-        remember_edits(record, state.seen)
+            if site.treat is not _INPUT:
+                site.decisions.append(self.decide(site, seen))
+                remember(site, seen)
+        remember_edits(record, seen)
 
     def decide(self, site: Site, seen: Seen) -> Decision:
         """The note of one site and, if it is to be edited, the plan."""
@@ -251,11 +254,12 @@ def observe(batch: Batch) -> None:
 def remember_first(record: Record, seen: Seen) -> None:
     """Remember what is no copy itself: inputs and visible results."""
     for site in record.sites:
-        if site.treat is Treat.INPUT:
-            seen.remember_input(site.value)
-        elif site.treat is Treat.TEXT and isinstance(site.value, str):
+        treat, value = site.treat, site.value
+        if treat is _INPUT:
+            seen.remember_input(value)
+        elif treat is _TEXT and isinstance(value, str):
             context = site.context
-            seen.remember_result(site.value, is_read=context.tool_class == "read", is_error=context.is_error)
+            seen.remember_result(value, is_read=context.tool_class == "read", is_error=context.is_error)
 
 
 def remember(site: Site, seen: Seen) -> None:
@@ -276,8 +280,9 @@ def remember(site: Site, seen: Seen) -> None:
 def remember_edits(record: Record, seen: Seen) -> None:
     """Remember the file states that this record's edits lead to."""
     for document in record.documents:
-        if isinstance(document.value, dict) and isinstance(result := document.value.get("toolUseResult"), dict):
-            seen.remember_edit(result)
+        value = document.value
+        if isinstance(value, dict) and "toolUseResult" in value and isinstance(value["toolUseResult"], dict):
+            seen.remember_edit(value["toolUseResult"])
 
 
 def _left(site: Site, reason: str) -> Decision:

@@ -40,7 +40,9 @@ def splice(record: Record, verb: str) -> None:
     for site in record.sites:
         for note, plan in site.decisions:
             record.notes.append(note)
-            if plan is not None:
+            if plan is None:
+                note.bytes_before = note.bytes_after = len(encode_value(site.value))
+            else:
                 planned[plan.document].append(plan)
     for document, plans in zip(record.documents, planned, strict=True):
         if plans:
@@ -68,39 +70,41 @@ def _splice_document(record: Record, document: Document, plans: list[Plan], verb
     done = apply_checked(record.raw, document, [(plan.path, plan.old) for plan in plans], make)
     if done is None:
         for plan in plans:
-            _leave(plan.note, UNSPLICED)
+            _leave(plan.note, UNSPLICED, len(encode_value(plan.old)))
         return
     record.exact_scan = record.exact_scan or done.exact
     for plan, (start, end), original, new, digest in zip(
         plans, done.spans, done.originals, done.news, digests, strict=True
     ):
         if not digest:
-            _leave(plan.note, LOW_SAVINGS)
+            _leave(plan.note, LOW_SAVINGS, end - start)
             continue
         note = plan.note
         note.bytes_before, note.bytes_after, note.value_digest = end - start, len(new), digest
         record.edits.append(Edit(start, end, new, original, note))
 
 
-def _leave(note: Note, reason: str) -> None:
+def _leave(note: Note, reason: str, size: int) -> None:
     note.applied, note.rule, note.reason = False, "", reason
+    note.bytes_before = note.bytes_after = size
 
 
 def _marked(plan: Plan, digest: bytes, verb: str) -> Json:
-    if plan.where is Where.NONE:
+    where = plan.where
+    if where is Where.NONE:
         return plan.new
     handle = handle_of(digest)
     if plan.copy:
         mark = copy_mark(plan.lost_bytes, handle, verb)
     else:
         mark = cut_mark(plan.lost_lines, plan.lost_bytes, handle, verb)
-    if plan.where is Where.SPLIT:
+    if where is Where.SPLIT:
         assert isinstance(plan.new, str)
         return plan.new + mark + plan.tail
-    if plan.where is Where.BLOCK_TEXT:
+    if where is Where.BLOCK_TEXT:
         assert isinstance(plan.new, dict)
         return {**plan.new, "text": f"{plan.new['text']}\n{mark}"}
-    return place(plan.new, mark, plan.where)
+    return place(plan.new, mark, where)
 
 
 def _joined(record: Record) -> bytes:

@@ -76,6 +76,7 @@ def test_content_that_was_changed_is_another(size: int, change: Callable[[bytes]
 def test_nothing_read_yet_is_the_start_of_everything() -> None:
     assert same_content(reading(b""), 0, 0, identify(reading(b""), 0))
     assert same_content(reading(b"abc"), 3, 0, identify(reading(b""), 0))
+    assert same_content(reading(b"abc"), 3, 0, Identity())
 
 
 def test_a_file_that_shrinks_while_it_is_read_is_another() -> None:

@@ -185,6 +185,14 @@ def test_markers_stay_wherever_they_stand(opening: str, closing: str) -> None:
     assert compact_tool_output("Bash", result.text, context=SHELL).text == result.text
 
 
+def test_a_marker_stays_on_a_line_of_its_own() -> None:
+    text = f"<untrusted>\n{PAGE}\n</untrusted>\n"
+    short = compact_tool_output("WebFetch", text, context=ToolContext(tool_class="fetch")).text
+    assert len(short) < len(text)
+    assert short.startswith("<untrusted>\n")
+    assert short.endswith("\n</untrusted>\n")
+
+
 def test_json_between_markers_stays_json() -> None:
     body = json.dumps({"rows": [{"name": "crate", "url": "https://example.com/" + "p" * 90} for _ in range(60)]})
     text = f"<untrusted-data-1>\n{body}\n</untrusted-data-1>"
@@ -318,26 +326,27 @@ def test_twice_is_once_nothing_grows_and_no_failure_is_lost(
             assert (marker in result.text) == (marker in text)
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        LOG[:56],
-        "error: x\n",
-        "<system-reminder>x",
-        "<untrusted>x\n",
-        "<a",
-        '{"a":1}\n',
-        "0 errors\n",
-        "[",
-        "a\r",
-        "{\n",
-    ],
-)
-def test_time_is_linear(piece: str) -> None:
-    def seconds(size: int) -> float:
-        text = piece * (size // len(piece))
-        start = time.process_time()
-        compact_tool_output("Bash", text, context=SHELL)
-        return time.process_time() - start
+HOSTILE_PIECES = [
+    LOG[:56],
+    "error: x\n",
+    "<system-reminder>x",
+    "<untrusted>x\n",
+    "<a",
+    '{"a":1}\n',
+    "0 errors\n",
+    "[",
+    "a\r",
+]
+HOSTILE_PIECES += ["{\n", "(", "(1", " ", "\t", "<", "::", "://", "no ", "a.", "   ^\n", "\x1b[", "1a"]
 
-    assert min(seconds(400_000) for _ in range(3)) <= 8 * min(seconds(100_000) for _ in range(3)) + 0.05
+
+@pytest.mark.parametrize("start", ["error\n", "0 errors no failures --x "])
+@pytest.mark.parametrize("piece", HOSTILE_PIECES)
+def test_time_is_linear(piece: str, start: str) -> None:
+    def seconds(size: int) -> float:
+        text = start + piece * (size // len(piece)) + " PASSED"
+        begin = time.process_time()
+        compact_tool_output("Bash", text, context=SHELL)
+        return time.process_time() - begin
+
+    assert min(seconds(80_000) for _ in range(3)) <= 8 * min(seconds(20_000) for _ in range(3)) + 0.1
