@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from pipeline.rules.base import ToolContext
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Path: TypeAlias = tuple[str | int, ...]
 """Keys and indices from the top of a JSON document to one of its values."""
 

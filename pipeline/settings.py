@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -115,7 +114,9 @@ class Settings:
 
 
 def output_digest(settings: Settings, rules_version: int) -> str:
-    """A digest of what output bytes depend on besides the source: these settings and the rules' version (design, P0)."""
+    """A digest of what output bytes depend on besides the source: settings and the rules' version (design, P0)."""
+    import hashlib  # not needed to start
+
     policies = sorted(settings.tool_input.policies.items())
     parts = (
         rules_version,

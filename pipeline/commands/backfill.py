@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,7 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
     add_paths(parser)
     add_format(parser)
-    parser.add_argument("--jobs", type=_jobs, metavar="N", help="processes that compact (default: one a processor)")
+    parser.add_argument(
+        "--jobs", type=_jobs, metavar="N", help="processes that compact (default: by size, one a processor at most)"
+    )
     parser.add_argument(
         "--recompact", action="store_true", help="compact unchanged sessions again, with the present configuration"
     )
@@ -50,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
             settings,
             targets,
             format=arguments.format,
-            jobs=arguments.jobs or _processors(),
+            jobs=arguments.jobs or 0,
             recompact=arguments.recompact,
             progress=progress,
         )
@@ -109,11 +110,6 @@ def _progress(*, wanted: bool) -> Iterator[Callable[[Progress], None] | None]:
             bar.update(task, completed=state.done_bytes, total=state.total_bytes, done=done)
 
         yield show
-
-
-def _processors() -> int:
-    # Only the processors that this process may use; not every platform tells.
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _jobs(text: str) -> int:

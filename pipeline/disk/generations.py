@@ -68,7 +68,7 @@ class Swapper:
         return self._finish_move(moved)
 
     def drop_tail(self, row: GenerationRow, identity: Identity) -> GenerationRow:
-        """Take back the last record of a generation; its output is cut when it is opened the next time."""
+        """Take back the last record of a generation, and cut it off its output."""
         session = self._ledger.session_row(row.session)
         assert session is not None
         span = self._ledger.record_span(row.session, row.generation, row.records)
@@ -93,6 +93,7 @@ class Swapper:
         with self._ledger.transaction() as change:
             change.delete_record(row.session, row.generation, row.records)
             change.put_generation(shorter)
+        _cut(path, out_off)
         return shorter
 
     def _complete(self, session: SessionRow, row: GenerationRow) -> None:

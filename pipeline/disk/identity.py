@@ -21,6 +21,9 @@ class Identity:
     marker_hash: int = 0
 
 
+NO_IDENTITY = Identity()
+
+
 def signed_hash(data: bytes) -> int:
     """xxh3_64 as SQLite keeps it: a signed 64-bit integer."""
     value = xxhash.xxh3_64_intdigest(data)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -22,6 +21,7 @@ from pipeline.disk.ledger import Ledger
 from pipeline.disk.lock import FolderLock
 from pipeline.disk.outputs import Output, Outputs, sync, sync_folder
 from pipeline.disk.places import Places
+from pipeline.disk.preflight import check_file_system
 from pipeline.disk.purge import purge_values
 from pipeline.disk.reader import read_at
 from pipeline.disk.rows import (
@@ -34,6 +34,7 @@ from pipeline.disk.rows import (
     day_number,
 )
 from pipeline.disk.vault import VaultWriter
+from pipeline.errors import LedgerError
 from pipeline.parcels import Checkpoint, Parcel, RecordValues, SiteValues
 from pipeline.settings import Settings
 
@@ -54,7 +55,6 @@ class _Writing:
     row_off: int
     checkpoint: Checkpoint | None = None
     finishes: bool = False
-    fresh: bool = False
 
 
 @dataclass(slots=True)
@@ -267,8 +267,6 @@ class Store:
             change.put_generation(row)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(writing.path)
-        writing.fresh = True
-        writing.checkpoint = parcel.checkpoint
         self._writing[parcel.session] = writing
         return writing
 
@@ -396,6 +394,9 @@ class Store:
         """Reconcile to the last commit; may be interrupted and repeated at any point."""
         for lock in self._locks:
             lock.acquire()
+        network = check_file_system(self._settings.state)
+        if network.status == "fail":
+            raise LedgerError(f"{self._settings.state}: {network.found}; {network.remedy}")
         self._ledger = Ledger.open(os.path.join(self._settings.state, "ledger.db"))
         vault = self._settings.vault
         self._vault = VaultWriter(

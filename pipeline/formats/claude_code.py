@@ -64,13 +64,13 @@ class ClaudeCode:
 
 
 class _Answer(NamedTuple):
-    """What a message answers: the call, and the visible text that hidden fields of the record may repeat."""
+    """What a message answers: the call, and the visible text, which hidden fields of the record may repeat."""
 
     call: Call
-    text: str
+    text: str = ""
 
 
-_NO_ANSWER = _Answer(UNKNOWN_CALL, "")
+_NO_ANSWER = _Answer(UNKNOWN_CALL)
 
 
 def _record_sites(record: dict[str, Json], path: Path, calls: CallMap, inner: CallMap, *, nested: bool) -> list[Site]:
@@ -79,7 +79,7 @@ def _record_sites(record: dict[str, Json], path: Path, calls: CallMap, inner: Ca
     sites: list[Site] = []
     answer = _NO_ANSWER
     if isinstance(message, dict):
-        sites, answer = _message_sites(message, path, calls, nested=nested)
+        sites, answer = _message_sites(message, path, calls, nested=nested, mirrored="toolUseResult" in record)
     if _BESIDE.isdisjoint(record):
         return sites
     found = {"message": sites}
@@ -102,8 +102,10 @@ def _record_sites(record: dict[str, Json], path: Path, calls: CallMap, inner: Ca
     return [site for key in record if key in found for site in found[key]]
 
 
-def _message_sites(message: dict[str, Json], path: Path, calls: CallMap, *, nested: bool) -> tuple[list[Site], _Answer]:
-    """Sites of `message`, which lies below `path`."""
+def _message_sites(
+    message: dict[str, Json], path: Path, calls: CallMap, *, nested: bool, mirrored: bool
+) -> tuple[list[Site], _Answer]:
+    """Sites of the `message` of the record at `path`; the answer has a text if the record `mirrored` it."""
     content = message.get("content")
     sites: list[Site] = []
     answer = _NO_ANSWER
@@ -120,7 +122,7 @@ def _message_sites(message: dict[str, Json], path: Path, calls: CallMap, *, nest
         if kind == "tool_use":
             _call_site(block, (*path, "message", "content", index, "input"), calls, sites)
         elif kind == "tool_result":
-            answer = _answer(block, calls)
+            answer = _answer(block, calls, mirrored=mirrored)
             here = (*path, "message", "content", index, "content")
             result_treat = Treat.MIRROR if nested else Treat.TEXT
             sites += result_sites(block.get("content"), here, result_treat, answer.call.tool, answer.call.context)
@@ -149,12 +151,13 @@ def _call_site(block: dict[str, Json], path: Path, calls: CallMap, sites: list[S
         sites.append(Site(path, tool_input, Treat.INPUT, tool, context))
 
 
-def _answer(block: dict[str, Json], calls: CallMap) -> _Answer:
-    """The call that a result answers, with the result's error flag and exit code; and the visible text."""
+def _answer(block: dict[str, Json], calls: CallMap, *, mirrored: bool) -> _Answer:
+    """The call that a result answers, with the result's error flag and exit code; and the text, if it is `mirrored`."""
     call_id = block.get("tool_use_id")
     call = calls.answer(call_id) if isinstance(call_id, str) else UNKNOWN_CALL
-    text = text_of(block.get("content"))
-    if block.get("is_error") is True:
+    failed = block.get("is_error") is True
+    text = text_of(block.get("content")) if mirrored or failed else ""
+    if failed:
         # Only failures tell a number (formats.md, 2).
         match = _EXIT_CODE.match(text)
         call = Call(call.tool, replace(call.context, is_error=True, exit_code=int(match[1]) if match else None))
@@ -275,9 +278,9 @@ def _attachment_sites(attachment: dict[str, Json], path: Path) -> list[Site]:
     for key, value in attachment.items():
         here = (*path, key)
         if key in ("stdout", "stderr", "content") and isinstance(value, str):
-            _text_site(value, here, Treat.MIRROR, _Answer(call, ""), sites)
+            _text_site(value, here, Treat.MIRROR, _Answer(call), sites)
         elif key == "content" and isinstance(value, dict):
-            _field_sites(value, here, _Answer(call, ""), sites)
+            _field_sites(value, here, _Answer(call), sites)
         elif key in ("addedLines", "addedNames") and isinstance(value, list) and value:
             sites.append(Site(here, value, Treat.COPY_ONLY, "", NO_CONTEXT))
     return sites

@@ -87,7 +87,7 @@ class CompactOptions:
 
 @dataclass(frozen=True, slots=True)
 class CompactionStats:
-    """What one text's compaction did: `rule` is the rule that fired, or the pass-through reason; sizes in UTF-8 bytes."""
+    """What one text's compaction did; `rule` is the one that fired, or a pass-through reason; sizes in UTF-8 bytes."""
 
     rule: str
     original_bytes: int

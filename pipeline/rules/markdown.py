@@ -251,9 +251,7 @@ def compact_block(
 def context_for(block: Block, call: ProseCall | None) -> ToolContext:
     """What is known about a result in prose: the call's input, and what its meta line says."""
     known = NO_CONTEXT if call is None else call.context
-    return replace(
-        known, tool_class=tool_class(_tool(block, call)), exit_code=block.exit_code, is_error=block.is_error
-    )
+    return replace(known, tool_class=tool_class(_tool(block, call)), exit_code=block.exit_code, is_error=block.is_error)
 
 
 def _short_input(block: Block, body: str, max_chars: int) -> str:

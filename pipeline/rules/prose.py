@@ -14,9 +14,7 @@ def tool_blocks(text: str) -> Sequence[Block]:
     return find_blocks(text) or find_inlined(text)
 
 
-def compact_prose(
-    text: str, options: CompactOptions, *, max_chars: int, inputs: bool, calls: ProseCalls
-) -> Rewritten:
+def compact_prose(text: str, options: CompactOptions, *, max_chars: int, inputs: bool, calls: ProseCalls) -> Rewritten:
     """Compact the tool blocks of a text.
 
     Args:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ from pipeline.settings import RootSettings, Settings, output_digest
 from pipeline.stages.base import Batch
 
 COMMIT_DELAY_SECONDS = 2.0
+WORTH_A_PROCESS_BYTES = 8 * 1024 * 1024
+"""With less than this for each, starting processes takes longer than they save."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ def backfill(
     targets: Sequence[RootSettings | str],
     *,
     format: str = "auto",
-    jobs: int = 1,
+    jobs: int = 0,
     recompact: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Report:
@@ -64,7 +67,7 @@ def backfill(
         settings: with absolute out and state folders.
         targets: files, folders, globs, or roots of the config file.
         format: a format's name, or "auto".
-        jobs: processes that read and compact; 1 works in this process.
+        jobs: processes that read and compact; 1 works in this process, 0 takes what the sizes and the machine suggest.
         recompact: a new generation for every session.
         progress: called after each commit, in this thread.
 
@@ -124,10 +127,16 @@ class _Backfill:
         chain = AsyncChain(self._settings, self._store, delay_seconds=COMMIT_DELAY_SECONDS, on_commit=self._committed)
         async with anyio.create_task_group() as group:
             running = chain.start(group)
-            if processes <= 1:
+            wanted = min(processes or self._suggested(), len(jobs))
+            if wanted <= 1:
                 await self._read_here(running, jobs)
             else:
-                await self._read_in_processes(running, jobs, min(processes, len(jobs)))
+                await self._read_in_processes(running, jobs, wanted)
+
+    def _suggested(self) -> int:
+        # Only the processors that this process may use; not every platform tells.
+        processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return min(processors, self._total_bytes // WORTH_A_PROCESS_BYTES)
 
     async def _read_here(self, running: Running, jobs: Sequence[_Job]) -> None:
         limiter = anyio.CapacityLimiter(1)
@@ -226,6 +235,8 @@ async def _receive(connection: Connection, process: SpawnProcess, limiter: anyio
     try:
         item = await anyio.to_thread.run_sync(connection.recv, limiter=limiter)
     except EOFError:
+        # Only then its exit code is known.
+        await anyio.to_thread.run_sync(process.join, 5.0, limiter=limiter)
         raise CompactdError(
             f"a worker process ended unexpectedly (exit code {process.exitcode}); run the backfill again"
         ) from None

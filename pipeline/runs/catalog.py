@@ -57,7 +57,8 @@ class Catalog:
             return Opening(self._add(found), found.path, format_)
         generations = self._store.ledger.generations(session.id)
         generation = generations[-1] if generations else None
-        if generation is None:
+        if generation is None or not (session.generation or generation.src_off):
+            # None yet, or one that was begun and never committed.
             wanted = self._format if self._format != "auto" else found.root.format
             format_ = wanted if wanted != "auto" else self._detect(found) or UNKNOWN
             return Opening(session.id, found.path, format_)

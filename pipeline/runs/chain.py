@@ -56,7 +56,7 @@ class AsyncChain:
         self._disk = anyio.CapacityLimiter(1)
 
     def start(self, group: anyio.abc.TaskGroup) -> Running:
-        """Start every stage in a task group; the chain ends when the returned streams are closed and all is committed."""
+        """Start every stage in a task group; it ends when the returned streams are closed and all is committed."""
         stages = build_chain(self._settings, verb="recall").stages
         send, receive = anyio.create_memory_object_stream[Batch](BUFFERED)
         first = send

@@ -67,7 +67,7 @@ def compact_batches(source: BinaryIO, format_: Format, settings: Settings, *, ve
 
 def _open_source(source: str | None, stack: ExitStack) -> BinaryIO:
     if source is None or source == "-":
-        spool: BinaryIO = stack.enter_context(tempfile.TemporaryFile())
+        spool: BinaryIO = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
         stdin = sys.stdin.buffer
         try:
             while block := stdin.read(1 << 20):

@@ -7,7 +7,7 @@ import stat
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from pipeline.disk.identity import MARKER_BYTES, Identity, same_content, signed_hash
+from pipeline.disk.identity import MARKER_BYTES, NO_IDENTITY, Identity, same_content, signed_hash
 from pipeline.disk.reader import BUFFER_BYTES, ReadAt, SourceReader, read_at
 from pipeline.errors import SourceError
 from pipeline.formats.detect import detect_bytes
@@ -37,7 +37,7 @@ class Opening:
     building: bool = False
     src_off: int = 0
     records: int = 0
-    identity: Identity = Identity()
+    identity: Identity = NO_IDENTITY
     open_tail: bool = False
     renew: bool = False
 
@@ -112,7 +112,7 @@ class SessionReading:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             os.close(fd)
             raise SourceError(f"{self.path}: need a regular file, it is something else now")
-        self._source = open(fd, "rb", buffering=BUFFER_BYTES)
+        self._source = open(fd, "rb", buffering=BUFFER_BYTES)  # noqa: SIM115 - open between turns
         return self._source
 
     def _turn(self, source: BinaryIO, read: ReadAt, status: os.stat_result, *, at_end: bool) -> Batch | None:
@@ -185,7 +185,7 @@ class SessionReading:
         self._renew = self._open_tail = False
         self._state = new_state(self._format, self._settings)
         self._head = self._marker = b""
-        self._identity = Identity()
+        self._identity = NO_IDENTITY
         self._reader = SourceReader(self._settings.reader, document=self._format.whole_document)
 
     def _open_again(self, source: BinaryIO, read: ReadAt) -> SessionState:

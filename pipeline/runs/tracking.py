@@ -32,7 +32,7 @@ class Tracked:
 
 
 class Tracker:
-    """Known files by path, and the queue of those with something to read: first come, first served, one batch a turn."""
+    """Known files by path, and the queue of those with something to read: first come first served, a batch a turn."""
 
     def __init__(self) -> None:
         self.files: dict[str, Tracked] = {}

@@ -29,7 +29,7 @@ Out = TypeVar("Out")
 
 @dataclass(slots=True)
 class Meter:
-    """What one stage did so far; seconds are wall-clock. `starved`: waiting for input, `blocked`: for the next stage."""
+    """What one stage did so far, in wall-clock seconds. `starved`: waiting for input, `blocked`: for the next stage."""
 
     name: str
     batches: int = 0

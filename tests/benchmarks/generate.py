@@ -3,9 +3,9 @@
     python tests/benchmarks/generate.py VARIANT MB TARGET [--seed N] [--sessions N]
 
 `mixed`: 79 % of the bytes are inputs of Write and Edit. `results`: half is text of results, the other half the copies
-of it in `toolUseResult`. `nonascii`: the same with words of many scripts. `bloat`: `mixed` with progress records of 3 MB
-that nest whole messages, which are most of the bytes. `typical`: files read, edited and kept once more before each
-edit, growing progress, images and subagents, in shares as real sessions have them. `openviking`: messages of parts.
+of it in `toolUseResult`. `nonascii`: the same with words of many scripts. `bloat`: `mixed` with progress records of
+3 MB that nest whole messages, which are most of the bytes. `typical`: files read, edited and kept once more before
+each edit, growing progress, images, subagents, in shares as real sessions have them. `openviking`: messages of parts.
 The hostile variants are in `hostile.py`.
 """
 
@@ -15,7 +15,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import tool_outputs
@@ -77,8 +77,9 @@ class ClaudeCode:
             yield from self._read(path, stock.code(stock.chars(9_000)))
         elif draw < 0.58:
             shown = tool_outputs.page(stock, 5 + stock.number(110))
-            mirror = {"bytes": len(shown.encode()), "code": 200, "result": shown, "url": stock.url()}
-            yield from self._turn("WebFetch", {"url": mirror["url"], "prompt": "Sum it up."}, shown, mirror)
+            url = stock.url()
+            mirror: Record = {"bytes": len(shown.encode()), "code": 200, "result": shown, "url": url}
+            yield from self._turn("WebFetch", {"url": url, "prompt": "Sum it up."}, shown, mirror)
         elif draw < 0.72:
             yield from self._shell("make all 2>&1", tool_outputs.build_log(stock, 50 + stock.number(1_950)))
         elif draw < 0.80:
@@ -112,7 +113,13 @@ class ClaudeCode:
                 body = yield from self._edit(path, body)
         elif draw < 0.20:
             body = stock.code(stock.chars(5_000))
-            mirror = {"type": "create", "filePath": path, "content": body, "structuredPatch": [], "originalFile": None}
+            mirror: Record = {
+                "type": "create",
+                "filePath": path,
+                "content": body,
+                "structuredPatch": [],
+                "originalFile": None,
+            }
             done = f"File created successfully at: {path}"
             yield from self._turn("Write", {"file_path": path, "content": body}, done, mirror)
         elif draw < 0.48:
@@ -152,7 +159,7 @@ class ClaudeCode:
         shown = tool_outputs.numbered(self.stock, body)
         return self._turn("Read", {"file_path": path}, shown, {"type": "text", "file": file})
 
-    def _edit(self, path: str, body: str) -> Iterator[Record]:
+    def _edit(self, path: str, body: str) -> Generator[Record, None, str]:
         """Replace a piece of a file; returns the file as it is then."""
         stock = self.stock
         start = stock.number(max(1, len(body) - 400))
@@ -203,7 +210,7 @@ class ClaudeCode:
         stock = self.stock
         usage = {"input_tokens": stock.number(9), "cache_read_input_tokens": stock.number(99_999)}
         usage |= {"cache_creation_input_tokens": stock.number(9_999), "output_tokens": stock.number(2_000)}
-        message = {"model": "model-4", "id": stock.tag("msg_01"), "type": "message", "role": "assistant"}
+        message: Record = {"model": "model-4", "id": stock.tag("msg_01"), "type": "message", "role": "assistant"}
         message |= {"content": [block], "stop_reason": None, "stop_sequence": None, "usage": usage}
         return {**self._record("assistant", message), "requestId": stock.tag("req_01")}
 

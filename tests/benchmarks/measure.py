@@ -106,7 +106,7 @@ def _main(command: Sequence[str]) -> None:
     # The command's own output goes nowhere, its errors where this process's go.
     nowhere = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
     began = time.perf_counter()
-    pid = os.posix_spawn(command[0], command, os.environ, file_actions=nowhere)
+    pid = os.posix_spawn(command[0], tuple(command), os.environ, file_actions=nowhere)
     try:
         _, status, used = os.wait4(pid, 0)
     except BaseException:

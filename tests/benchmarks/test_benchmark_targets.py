@@ -5,9 +5,6 @@ No time is asserted: machines differ, and a test that fails now and then says no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from report import table
 from targets import ROWS
@@ -20,10 +17,9 @@ pytestmark = pytest.mark.benchmark
 
 
 @pytest.fixture(scope="module")
-def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     """One folder for all rows, so that data is made once."""
-    folder: Path = tmp_path_factory.mktemp("workshop")
-    yield Workshop(folder, MB, PAIRS)
+    return Workshop(tmp_path_factory.mktemp("workshop"), MB, PAIRS)
 
 
 @pytest.mark.parametrize("name", ROWS)

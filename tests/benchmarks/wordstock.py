@@ -8,8 +8,20 @@ from __future__ import annotations
 
 import random
 
-WORDS = ["basin", "bearing", "berth", "buoy", "cable", "cargo", "channel", "chart", "compass", "convoy", "crane", "current", "deck", "depth", "dock", "draft", "ferry", "flag", "fleet", "gauge", "harbour", "hatch", "hull", "keel", "ladder", "lantern", "ledger", "level", "lighthouse", "lock", "mast", "mooring", "net", "oar", "pier", "pilot", "port", "pump", "quay", "radar", "rope", "route", "rudder", "sail", "shoal", "signal", "siren", "sounding", "stern", "storm", "strait", "survey", "tank", "tide", "tow", "trawler", "vessel", "voyage", "watch", "wave", "wharf", "winch", "wind", "wreck", "yard", "anchor", "ballast", "barge", "beacon", "bilge", "boom", "bridge", "bulk"]
-VERBS = ["add", "align", "attach", "await", "build", "cache", "check", "clear", "close", "collect", "count", "decode", "drop", "encode", "fetch", "fill", "find", "flush", "group", "join", "keep", "list", "load", "lock", "map", "mark", "match", "merge", "move", "open", "order", "pack", "parse", "pick", "plan", "poll", "post", "read", "record", "reduce", "release", "render", "reset", "resolve", "route", "save", "scan", "send", "set", "shift", "sort", "split", "start", "stop", "store", "sum", "sync", "take", "trim", "turn", "unlock", "update", "wait", "walk", "weigh", "write"]
+_NOUNS = """
+basin bearing berth buoy cable cargo channel chart compass convoy crane current deck depth dock draft ferry flag fleet
+gauge harbour hatch hull keel ladder lantern ledger level lighthouse lock mast mooring net oar pier pilot port pump
+quay radar rope route rudder sail shoal signal siren sounding stern storm strait survey tank tide tow trawler vessel
+voyage watch wave wharf winch wind wreck yard anchor ballast barge beacon bilge boom bridge bulk
+"""
+WORDS = tuple(_NOUNS.split())
+_VERBS = """
+add align attach await build cache check clear close collect count decode drop encode fetch fill find flush group join
+keep list load lock map mark match merge move open order pack parse pick plan poll post read record reduce release
+render reset resolve route save scan send set shift sort split start stop store sum sync take trim turn unlock update
+wait walk weigh write
+"""
+VERBS = tuple(_VERBS.split())
 TYPES = ("int", "str", "float", "bytes", "Path", "list[str]", "dict[str, int]", "bool", "Berth | None", "Iterator[int]")
 FAR = (
     "潮位を記録してから出港する予定です。",

@@ -86,8 +86,8 @@ class Workshop:
 
     def backfill(self, source: Path, *, jobs: int = 1, vault: bool = True) -> Job:
         """`compactd backfill SOURCE` into empty folders."""
-        arguments = ["backfill", source, "--jobs", str(jobs), "--out", self.out, "--state", self.state]
-        return Job(self.command(*arguments, vault=vault), self.clear, self.env)
+        folders = ("--out", self.out, "--state", self.state)
+        return Job(self.command("backfill", source, "--jobs", str(jobs), *folders, vault=vault), self.clear, self.env)
 
     def clear(self) -> None:
         """Remove output and state."""

@@ -431,9 +431,10 @@ class Lives(RuleBasedStateMachine):
     def settles_to_the_last_byte(self) -> None:
         """A backfill: the file counts as complete."""
         self.hand.__exit__()
-        assert self.home.backfill(self.path).failed == []
-        self.settled(self.path.read_bytes())
+        report = self.home.backfill(self.path)
         self.hand, self.reading = Hand(self.home, at_end=False), None
+        assert report.failed == []
+        self.settled(self.path.read_bytes())
 
     def settled(self, data: bytes) -> None:
         """Output, ledger and vault are what they would be had there been nothing but these bytes."""
