@@ -362,13 +362,13 @@ def _built(turns: tuple[Callable[[Session], None], ...], choices: list[int], see
     return session
 
 
-def claude_sessions(turns: int = 8) -> st.SearchStrategy[Session]:
+def claude_sessions(turns: int = 12) -> st.SearchStrategy[Session]:
     """Claude Code sessions of a few turns."""
-    numbers = st.lists(st.integers(0, len(CLAUDE_TURNS) - 1), min_size=2, max_size=turns)
+    numbers = st.lists(st.integers(0, len(CLAUDE_TURNS) - 1), min_size=4, max_size=turns)
     return st.builds(lambda choices, seed: _built(CLAUDE_TURNS, choices, seed), numbers, st.integers(0, 2**32))
 
 
-def openviking_sessions(turns: int = 8) -> st.SearchStrategy[Session]:
+def openviking_sessions(turns: int = 12) -> st.SearchStrategy[Session]:
     """OpenViking sessions of a few turns."""
-    numbers = st.lists(st.integers(0, len(OPENVIKING_TURNS) - 1), min_size=2, max_size=turns)
+    numbers = st.lists(st.integers(0, len(OPENVIKING_TURNS) - 1), min_size=4, max_size=turns)
     return st.builds(lambda choices, seed: _built(OPENVIKING_TURNS, choices, seed), numbers, st.integers(0, 2**32))

@@ -59,7 +59,7 @@ MADE = st.one_of(
     st.builds(Made, st.just("claude-code"), claude_sessions(), st.sampled_from(SETTINGS)),
     st.builds(Made, st.just("openviking"), openviking_sessions(), st.sampled_from(SETTINGS)),
 )
-quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+quick = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def records_of(lines: Iterable[bytes], first: int = 1) -> list[Record]:

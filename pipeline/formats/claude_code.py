@@ -219,10 +219,11 @@ def _media_of(owner: dict[str, Json]) -> str:
 
 def _text_site(text: str, path: Path, treat: Treat, answer: _Answer, sites: list[Site]) -> None:
     """The site of a hidden text; what stands in the visible text of the record needs no search further back."""
+    if len(text) <= SHORTEST_COPY_CHARS:
+        return
     if treat is Treat.MIRROR and answer.text and _stands_in(text.strip(), answer.text):
         treat = Treat.CONTAINED
-    if len(text) > SHORTEST_COPY_CHARS:
-        sites.append(Site(path, text, treat, answer.call.tool, answer.call.context))
+    sites.append(Site(path, text, treat, answer.call.tool, answer.call.context))
 
 
 def _stands_in(part: str, whole: str) -> bool:

@@ -14,6 +14,7 @@ from pipeline.rules.markdown import ProseCalls
 
 TEXTS_KEPT = 50_000
 GROWING_KEPT = 1_000
+_GROWS_AT_MOST = 4
 # Both line-number styles of file reads: "     1→text" and "     1\ttext".
 _LINE_NUMBER = re.compile(r"^ *\d+[→\t]", re.MULTILINE)
 _NUMBERED = re.compile(r" *\d+[→\t]")
@@ -90,8 +91,10 @@ class Seen:
         """Remember the state of a file after an edit: the next edit repeats it as its `originalFile`."""
         original, old, new = result.get("originalFile"), result.get("oldString"), result.get("newString")
         if isinstance(original, str) and isinstance(old, str) and isinstance(new, str) and old:
-            after = original.replace(old, new) if result.get("replaceAll") else original.replace(old, new, 1)
-            self.remember(after, guarded=False)
+            times = original.count(old) if result.get("replaceAll") else 1
+            # A letter replaced by a long text wherever it stands would fill the memory.
+            if times * len(new) <= _GROWS_AT_MOST * (len(original) + len(new)):
+                self.remember(original.replace(old, new, times), guarded=False)
 
     def holds(self, text: str, *, guarded: bool) -> bool:
         """Is an equal text (blanks around it aside) earlier in the session? `guarded`: count results only."""

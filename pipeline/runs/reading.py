@@ -87,6 +87,7 @@ class SessionReading:
         """
         if self._ended:
             return None
+        kept_open = self._source is not None
         try:
             source = self._source or self._opened()
             status = os.fstat(source.fileno())
@@ -99,6 +100,9 @@ class SessionReading:
             raise
         if batch is None or batch.checkpoint.src_off >= status.st_size:
             self.close()
+        if batch is None and kept_open:
+            # The file that was open is at its end; by now another one may have its name.
+            return self.turn(at_end=at_end)
         return batch
 
     def close(self) -> None:

@@ -44,15 +44,24 @@ def splice(record: Record, verb: str) -> None:
                 note.bytes_before = note.bytes_after = len(encode_value(site.value))
             else:
                 planned[plan.document].append(plan)
+    parts: list[bytes] = []
+    at = 0
     for document, plans in zip(record.documents, planned, strict=True):
-        if plans:
-            _splice_document(record, document, plans, verb)
-    record.output = _joined(record) if record.edits else record.raw
+        output = _spliced(record, document, plans, verb) if plans else None
+        if output is not None:
+            parts += (record.raw[at : document.start], output)
+            at = document.end
+    if record.edits:
+        record.output = b"".join((*parts, record.raw[at:]))
+        _note_offsets(record)
+    else:
+        record.output = record.raw
     record.documents = []
     record.sites = []
 
 
-def _splice_document(record: Record, document: Document, plans: list[Plan], verb: str) -> None:
+def _spliced(record: Record, document: Document, plans: list[Plan], verb: str) -> bytes | None:
+    """The new bytes of a document, as they were checked; None when it stays. Adds the edits to the record."""
     digests: list[bytes] = []
 
     def make(number: int, original: bytes) -> tuple[Json, bytes]:
@@ -71,7 +80,7 @@ def _splice_document(record: Record, document: Document, plans: list[Plan], verb
     if done is None:
         for plan in plans:
             _leave(plan.note, UNSPLICED, len(encode_value(plan.old)))
-        return
+        return None
     record.exact_scan = record.exact_scan or done.exact
     for plan, (start, end), original, new, digest in zip(
         plans, done.spans, done.originals, done.news, digests, strict=True
@@ -82,6 +91,7 @@ def _splice_document(record: Record, document: Document, plans: list[Plan], verb
         note = plan.note
         note.bytes_before, note.bytes_after, note.value_digest = end - start, len(new), digest
         record.edits.append(Edit(start, end, new, original, note))
+    return done.output
 
 
 def _leave(note: Note, reason: str, size: int) -> None:
@@ -107,17 +117,10 @@ def _marked(plan: Plan, digest: bytes, verb: str) -> Json:
     return place(plan.new, mark, where)
 
 
-def _joined(record: Record) -> bytes:
-    """The output record, with each edit's place in it noted."""
+def _note_offsets(record: Record) -> None:
+    """Sort the edits, and note each one's place in the output record."""
     record.edits.sort(key=lambda edit: edit.start)
-    parts: list[bytes] = []
-    at = length = 0
+    grown = 0
     for edit in record.edits:
-        parts.append(record.raw[at : edit.start])
-        length += edit.start - at
-        edit.note.offset = length
-        parts.append(edit.new)
-        length += len(edit.new)
-        at = edit.end
-    parts.append(record.raw[at:])
-    return b"".join(parts)
+        edit.note.offset = edit.start + grown
+        grown += len(edit.new) - (edit.end - edit.start)
