@@ -63,7 +63,9 @@ def result(number: int, call_number: int, content: object, **more: object) -> by
 
 def log_lines(count: int, seed: int = 0) -> str:
     """A log in which no two lines are alike."""
-    return "\n".join(f"step {seed}.{n}: took the {n * 7919 % 1009}th crate to shelf {n * 31 % 97}" for n in range(count))
+    return "\n".join(
+        f"step {seed}.{n}: took the {n * 7919 % 1009}th crate to shelf {n * 31 % 97}" for n in range(count)
+    )
 
 
 def session(turns: int, *, seed: int = 0) -> list[bytes]:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
@@ -113,15 +113,27 @@ def _two_jobs(workshop: Workshop) -> list[Row]:
 def _hostile(workshop: Workshop) -> list[Row]:
     rows = []
     for kind in hostile.KINDS:
-        command = [sys.executable, hostile.__file__, kind, str(HOSTILE_MB)]
-        done = subprocess.run(command, capture_output=True, text=True, env=workshop.env, check=False)
-        if done.returncode:
-            raise WrongResult(f"hostile, {kind}: {done.stderr[-2000:]}")
-        small, fast, large, slow = map(float, done.stdout.split())
-        growth = hostile.Growth(int(small), fast, int(large), slow)
-        detail = f"{1000 * fast:.0f} ms for {small / MB:.1f} MB, {1000 * slow:.0f} ms for {large / MB:.1f} MB"
-        rows.append(Row(f"hostile 4x / 1x, cpu: {kind}", growth.ratio, "x", 4.5, detail))
+        growth = _growth(workshop, kind, HOSTILE_MB)
+        detail = (
+            f"{1000 * growth.small_seconds:.0f} ms for {growth.small_bytes / MB:.1f} MB, "
+            f"{1000 * growth.large_seconds:.0f} ms for {growth.large_bytes / MB:.1f} MB"
+        )
+        row = Row(f"hostile 4x / 1x, cpu: {kind}", growth.ratio, "x", 4.5, detail)
+        if not row.meets:
+            # Caches that are too small for the larger size cost once; what grows too fast does so again.
+            further = _growth(workshop, kind, HOSTILE_MB * hostile.TIMES * 0.95)
+            row = replace(row, detail=f"{detail}; the next 4x / 1x {further.ratio:.2f}")
+        rows.append(row)
     return rows
+
+
+def _growth(workshop: Workshop, kind: str, mb: float) -> hostile.Growth:
+    command = [sys.executable, hostile.__file__, kind, str(mb)]
+    done = subprocess.run(command, capture_output=True, text=True, env=workshop.env, check=False)
+    if done.returncode:
+        raise WrongResult(f"hostile, {kind}: {done.stderr[-2000:]}")
+    small_bytes, small_seconds, large_bytes, large_seconds = done.stdout.split()
+    return hostile.Growth(int(small_bytes), float(small_seconds), int(large_bytes), float(large_seconds))
 
 
 # --- memory ----------------------------------------------------------------------------------------------------------
