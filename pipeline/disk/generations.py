@@ -112,12 +112,17 @@ class Swapper:
             raise OutputError(f"{final}: cannot replace: {error.strerror}") from error
         self._failpoints.reach("swap-renamed")
         session.generation = row.generation
+        superseded = before.generation if before is not None else 0
         with self._ledger.transaction() as change:
             if before is not None:
                 if covered:
                     change.drop_generation(session.id, before.generation)
                 else:
                     change.put_generation(replace(before, state=SUPERSEDED))
+            for other in self._ledger.generations(session.id):
+                # A first generation that never got to a commit of its own.
+                if other.state in (CURRENT, BUILDING) and other.generation not in (row.generation, superseded):
+                    change.drop_generation(session.id, other.generation)
             change.put_generation(replace(row, state=CURRENT))
             change.update_session(session)
         self._failpoints.reach("swap-after")

@@ -102,13 +102,14 @@ class Outputs:
         output.length += len(block)
         self._failpoints.reach("output-after")
 
-    def cut(self, output: Output) -> None:
-        """Drop what was appended since the last commit."""
+    def cut(self, output: Output, length: int | None = None) -> None:
+        """Drop what was appended since the last commit, or only what lies behind `length`."""
+        length = output.committed if length is None else length
         try:
-            os.ftruncate(output.fd, output.committed)
+            os.ftruncate(output.fd, length)
         except OSError as error:
             raise OutputError(f"{output.path}: cannot cut back: {error.strerror}") from error
-        output.length = output.committed
+        output.length = length
 
     def dirty(self) -> list[Output]:
         """Outputs with bytes that are not known to be on disk."""

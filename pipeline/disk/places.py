@@ -35,6 +35,10 @@ class Places:
         path = os.path.join(self.out, os.fsdecode(out_path))
         return path + ".tmp" if building else path
 
+    def holds(self, path: str) -> bool:
+        """True if a path really lies in the output folder: no link leads out of it."""
+        return os.path.realpath(path).startswith(os.path.join(os.path.realpath(self.out), ""))
+
     def archive(self, out_path: bytes, generation: int) -> str:
         """The full path of a superseded generation."""
         return os.path.join(self.archive_folder(out_path), f"{generation}.jsonl.zst")

@@ -6,6 +6,7 @@ import glob
 import os
 import re
 import stat
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from pipeline.errors import UsageError
 from pipeline.settings import RootSettings
 
 _WILD = re.compile(r"[*?\[]")
-# `a.jsonl` that becomes `a.jsonl.zst` is the same session.
+# Not read yet: a file with such a name is passed over.
 COMPRESSED = (".gz", ".zst")
 
 
@@ -79,7 +80,7 @@ def scan(roots: Sequence[Root], *, skip: Iterable[str] = ()) -> Iterator[Found]:
     `skip`: folders that are never entered (output and state). Folders that cannot be listed are passed over: what
     is not seen is unknown, not deleted.
     """
-    hidden = _inside(skip)
+    hidden = inside(skip)
     taken: set[str] = set()
     for root in by_length(roots):
         for found in _scan_root(root, hidden):
@@ -99,7 +100,7 @@ def scan_folder(root: Root, folder: str, *, skip: Iterable[str] = ()) -> list[Fo
     """The candidate files in one folder of a root and below it; see `scan`."""
     if root.only:
         return []
-    hidden = _inside(skip)
+    hidden = inside(skip)
     found = _scan_root(root, hidden, folder)
     return [file for file in found if not os.path.realpath(file.path).startswith(hidden)]
 
@@ -123,15 +124,7 @@ def wanted(root: Root, rel: str) -> bool:
     return any(_pattern(pattern).fullmatch(rel) for pattern in root.include)
 
 
-def output_name(rel: str) -> str:
-    """The output's path below its root's folder: the source's without a compression suffix."""
-    for suffix in COMPRESSED:
-        if rel.endswith(suffix):
-            return rel[: -len(suffix)]
-    return rel
-
-
-def _inside(folders: Iterable[str]) -> tuple[str, ...]:
+def inside(folders: Iterable[str]) -> tuple[str, ...]:
     """What the real paths of everything in these folders begin with."""
     return tuple(os.path.join(os.path.realpath(folder), "") for folder in folders)
 
@@ -144,23 +137,40 @@ def _scan_root(root: Root, hidden: tuple[str, ...], start: str = "") -> Iterator
         return
     patterns = [_pattern(pattern) for pattern in root.include]
     seen_folders: set[tuple[int, int]] = set()
-    # Links to folders are followed; a folder that was entered before is not entered again, so loops end.
-    for folder, names, files in os.walk(start or root.path, followlinks=True):
-        try:
-            status = os.stat(folder)
-        except OSError:
-            names.clear()
-            continue
-        key = (status.st_dev, status.st_ino)
-        if key in seen_folders or os.path.join(os.path.realpath(folder), "").startswith(hidden):
-            names.clear()
-            continue
-        seen_folders.add(key)
-        names.sort()
-        for name in sorted(files):
-            rel = os.path.relpath(os.path.join(folder, name), root.path)
+    folders = [start or root.path]
+    # Links are followed last, so that what has a path of its own is found by it.
+    links: deque[str] = deque()
+    while folders or links:
+        path = folders.pop() if folders else links.popleft()
+        files = [path]
+        if os.path.isdir(path):
+            files, inner = _listed(path, hidden, seen_folders, links)
+            folders += reversed(inner)
+        for file in files:
+            rel = os.path.relpath(file, root.path)
             if any(pattern.fullmatch(rel) for pattern in patterns) and (found := look_at(root, rel)) is not None:
                 yield found
+
+
+def _listed(
+    folder: str, hidden: tuple[str, ...], seen: set[tuple[int, int]], links: deque[str]
+) -> tuple[list[str], list[str]]:
+    """The files and folders in a folder, sorted; none if it cannot be listed, is hidden, or was listed before."""
+    try:
+        status = os.stat(folder)
+        key = (status.st_dev, status.st_ino)
+        # A folder that was entered before is not entered again, so loops of links end.
+        if key in seen or os.path.join(os.path.realpath(folder), "").startswith(hidden):
+            return [], []
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
+        seen.add(key)
+        links += [entry.path for entry in entries if entry.is_symlink()]
+        folders = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+        files = [entry.path for entry in entries if not entry.is_symlink() and not entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return [], []
+    return files, folders
 
 
 def _glob_root(target: str, include: tuple[str, ...]) -> Root:

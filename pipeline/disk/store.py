@@ -46,6 +46,7 @@ class _Writing:
     """A session that is being written: its rows as committed, and what came since.
 
     `row_off`: where the next record's output begins; it lags behind the output's length inside a too long record.
+    `src_off` is where that record begins in the source, `src_end` where the next parcel has to begin.
     """
 
     session: SessionRow
@@ -53,6 +54,8 @@ class _Writing:
     out_path: bytes
     path: str
     row_off: int
+    src_off: int
+    src_end: int
     checkpoint: Checkpoint | None = None
     finishes: bool = False
 
@@ -109,20 +112,27 @@ class Store:
 
     def close(self) -> None:
         """Close everything; what was not committed is cut back at the next start."""
-        self._pool.shutdown()
-        self._outputs.close_all()
-        if hasattr(self, "_vault"):
-            self._vault.close()
-        if hasattr(self, "_ledger"):
-            self._ledger.close()
-        for lock in self._locks:
-            lock.release()
+        with contextlib.ExitStack() as stack:
+            # Last in, first out: the locks go last, whatever fails before.
+            for lock in self._locks:
+                stack.callback(lock.release)
+            if hasattr(self, "_ledger"):
+                stack.callback(self._ledger.close)
+            if hasattr(self, "_vault"):
+                stack.callback(self._vault.close)
+            stack.callback(self._outputs.close_all)
+            self._pool.shutdown()
 
     def __enter__(self) -> Store:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+    @property
+    def config(self) -> str:
+        """The digest that new generations are noted with."""
+        return self._config
 
     @property
     def ledger(self) -> Ledger:
@@ -168,10 +178,17 @@ class Store:
         """
         writing = self._writing_of(parcel)
         output = self._output(writing)
+        begins = parcel.checkpoint.src_off - parcel.source_bytes
+        if begins != writing.src_end:
+            # A reading that was given up inside of a too long record: another one reads that record again.
+            assert begins == writing.src_off, "a batch that does not begin where the last one ended"
+            self._outputs.cut(output, writing.row_off)
+        writing.src_end = parcel.checkpoint.src_off
         self._outputs.append(output, parcel.output)
         self._add_rows(writing, parcel)
         self._pending.source_bytes += parcel.source_bytes
         if parcel.complete:
+            writing.src_off = parcel.checkpoint.src_off
             writing.checkpoint = parcel.checkpoint
         writing.finishes = writing.finishes or parcel.finishes
 
@@ -262,18 +279,27 @@ class Store:
         writing = self._opened(session, row)
         # What an attempt before may have left behind.
         self._outputs.close(writing.path)
+        known = self._ledger.generation(parcel.session, parcel.generation) is not None
+        if known or state == "building":
+            # An attempt that was not finished; only its own file is removed.
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(writing.path)
+        elif os.path.lexists(writing.path) or not self._places.holds(writing.path):
+            raise LedgerError(
+                f"{writing.path}: need this place for an output, something else is there; "
+                "move it away, or give another --out"
+            )
         with self._ledger.transaction() as change:
             change.drop_generation(parcel.session, parcel.generation)
             change.put_generation(row)
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(writing.path)
         self._writing[parcel.session] = writing
         return writing
 
     def _opened(self, session: SessionRow, generation: GenerationRow) -> _Writing:
         out_path = self._places.of(session)
         path = self._places.path(out_path, building=generation.state == "building")
-        return _Writing(session, generation, out_path, path, generation.out_len)
+        src_off = generation.src_off
+        return _Writing(session, generation, out_path, path, generation.out_len, src_off, src_off)
 
     def _output(self, writing: _Writing) -> Output:
         row = writing.generation
@@ -445,9 +471,16 @@ class Store:
         out_path = self._places.of(row)
         records = sum(generation.records for generation in self._ledger.generations(session))
         remove_outputs(self._places, out_path)
-        values = self._ledger.unshared_values(session)
+        # With those of generations whose rows are gone already.
+        values = sorted({*self._ledger.unshared_values(session), *self._ledger.unreferenced_values()})
         purge_values(self._vault, self._ledger, values, out_paths=[out_path], sessions=[session])
         return {"records": records, "values": len(values)}
+
+    def abandon(self, session: int) -> None:
+        """Give up what was appended for one session since the last commit; the others are not touched."""
+        self._pending.records = [row for row in self._pending.records if row[0] != session]
+        self._pending.sites = [row for row in self._pending.sites if row[0] != session]
+        self._forget_writing(session)
 
     def _forget_writing(self, session: int) -> None:
         writing = self._writing.pop(session, None)

@@ -50,13 +50,13 @@ class Seen:
         if stripped is not text and len(stripped) != len(text):
             self._add(digest_of(stripped), guarded=guarded)
 
-    def remember_result(self, text: str, *, is_read: bool, is_error: bool) -> None:
+    def remember_result(self, text: str, *, is_read: bool, is_error: bool, guarded: bool = True) -> None:
         """Remember a visible result and the forms its copies are known to take (formats.md, 2)."""
         if len(text) + len(_ERROR) < self._min:
             return
-        self.remember(text, guarded=True)
+        self.remember(text, guarded=guarded)
         if is_error:
-            self.remember(_ERROR + text, guarded=True)
+            self.remember(_ERROR + text, guarded=guarded)
         if is_read and _NUMBERED.match(text):
             self.remember(without_line_numbers(text), guarded=False)
 

@@ -21,7 +21,7 @@ from pipeline.errors import CompactdError, LedgerError, SourceError
 from pipeline.parcels import Parcel
 from pipeline.rules.base import RULES_VERSION
 from pipeline.runs.catalog import Catalog, Skipped, Unchanged
-from pipeline.runs.chain import AsyncChain, Running
+from pipeline.runs.chain import AsyncChain, Running, sent
 from pipeline.runs.reading import Opening, SessionReading
 from pipeline.runs.report import Report
 from pipeline.runs.worker import Finished, work
@@ -132,6 +132,7 @@ class _Backfill:
                 await self._read_here(running, jobs)
             else:
                 await self._read_in_processes(running, jobs, wanted)
+        self._report.failed += chain.failed.values()
 
     def _suggested(self) -> int:
         # Only the processors that this process may use; not every platform tells.
@@ -147,7 +148,8 @@ class _Backfill:
                 try:
                     while (batch := await anyio.to_thread.run_sync(_turn, reading, limiter=limiter)) is not None:
                         self._store.failpoints.reach("read-after")
-                        await send.send(batch)
+                        if not await sent(send, batch):
+                            return
                 except SourceError as error:
                     self._report.failed.append(str(error))
 
@@ -173,7 +175,8 @@ class _Backfill:
                 while waiting:
                     ours.send(waiting.pop().opening)
                     while isinstance(item := await _receive(ours, process, limiter), Parcel):
-                        await send.send(item)
+                        if not await sent(send, item):
+                            return
                     if item.failure:
                         self._report.failed.append(item.failure)
                 ours.send(None)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pipeline.disk.identity import Identity, identify, same_content
 from pipeline.disk.ledger import GenerationRow, SessionRow
 from pipeline.disk.reader import ReadAt, read_at
-from pipeline.disk.scan import Found, output_name
+from pipeline.disk.scan import COMPRESSED, Found
 from pipeline.disk.store import Store
 from pipeline.errors import SourceError
 from pipeline.formats.detect import detect_bytes
@@ -48,6 +48,8 @@ class Catalog:
         Raises:
             SourceError: the file cannot be opened or read.
         """
+        if found.rel.endswith(COMPRESSED):
+            return Skipped(found.path, "compressed sources are not read yet")
         session = self._known(found) or self._moved(found)
         if session is None:
             wanted = self._format if self._format != "auto" else found.root.format
@@ -71,6 +73,8 @@ class Catalog:
         building = generation.state == "building"
         if same_file and generation.src_off == found.size and not building and not renew:
             return Unchanged(session.id)
+        # New bytes under other settings would make an output that no settings give.
+        renew = renew or generation.config != self._store.config
         if generation.open_tail and not building and not renew:
             reopened = self._reopen_tail(found, generation)
             if reopened is None:
@@ -99,7 +103,10 @@ class Catalog:
 
     def _known(self, found: Found) -> SessionRow | None:
         """The session of this very path, whatever root it was found below."""
-        path = os.fsencode(found.path)
+        real = os.path.realpath(found.path)
+        return self._at(os.fsencode(found.path)) or (self._at(os.fsencode(real)) if real != found.path else None)
+
+    def _at(self, path: bytes) -> SessionRow | None:
         for root in sorted(self._store.ledger.roots(), key=lambda root: -len(root.path)):
             if path.startswith(root.path.rstrip(b"/") + b"/"):
                 session = self._store.ledger.session(root.id, path[len(root.path.rstrip(b"/")) + 1 :])
@@ -110,7 +117,7 @@ class Catalog:
     def _add(self, found: Found) -> int:
         root = self._root(found)
         rel = os.fsencode(found.rel)
-        return self._store.ledger.add_session(SessionRow(0, root, rel, os.fsencode(output_name(found.rel))))
+        return self._store.ledger.add_session(SessionRow(0, root, rel, os.fsencode(found.rel)))
 
     def _root(self, found: Found) -> int:
         return self._store.ledger.root(os.fsencode(found.root.path), os.path.basename(found.root.path)).id
@@ -127,7 +134,7 @@ class Catalog:
                 continue
             with _Opened(found.path) as read:
                 if same_content(read, found.size, generation.src_off, _identity(generation)):
-                    rel, out_rel = os.fsencode(found.rel), os.fsencode(output_name(found.rel))
+                    rel, out_rel = os.fsencode(found.rel), os.fsencode(found.rel)
                     return self._store.move_session(session, self._root(found), rel, out_rel)
         return None
 

@@ -13,6 +13,7 @@ import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from pipeline.disk.store import Store
+from pipeline.errors import LedgerError
 from pipeline.parcels import Parcel
 from pipeline.settings import CommitSettings, Settings
 from pipeline.stages.base import Batch
@@ -54,6 +55,8 @@ class AsyncChain:
         # The pure stages share the interpreter anyway; one at a time spares them the fight for it.
         self._pure = anyio.CapacityLimiter(1)
         self._disk = anyio.CapacityLimiter(1)
+        self.failed: dict[int, str] = {}
+        """Sessions that were given up, and why."""
 
     def start(self, group: anyio.abc.TaskGroup) -> Running:
         """Start every stage in a task group; it ends when the returned streams are closed and all is committed."""
@@ -90,6 +93,18 @@ class AsyncChain:
     ) -> None:
         group.start_soon(lambda: pump(stage, receive, send, meter=meter, limiter=self._pure), name=meter.name)
 
+    async def _appended(self, parcel: Parcel) -> bool:
+        """Append a parcel; False if its session's output is not what the ledger says: only that session stops."""
+        if parcel.session in self.failed:
+            return False
+        try:
+            await anyio.to_thread.run_sync(self._store.append, parcel, limiter=self._disk)
+        except LedgerError as error:
+            self.failed[parcel.session] = str(error)
+            self._store.abandon(parcel.session)
+            return False
+        return True
+
     async def _commit(self, receive: MemoryObjectReceiveStream[Parcel], meter: Meter) -> None:
         """Append parcels as they come; commit when a limit is reached, and once more at the end."""
         limits = self._settings.commit
@@ -107,8 +122,7 @@ class AsyncChain:
                         ended = True
                 received = time.perf_counter()
                 meter.starved_seconds += received - before
-                if parcel is not None:
-                    await anyio.to_thread.run_sync(self._store.append, parcel, limiter=self._disk)
+                if parcel is not None and await self._appended(parcel):
                     waiting.append(_emptied(parcel))
                     meter.batches += 1
                     meter.records += parcel.record_count
@@ -125,6 +139,15 @@ class AsyncChain:
                 meter.busy_seconds += time.perf_counter() - received
                 if ended:
                     return
+
+
+async def sent(send: MemoryObjectSendStream[In], item: In) -> bool:
+    """Send an item to the chain; False when the chain has ended, whose own error tells why."""
+    try:
+        await send.send(item)
+    except anyio.BrokenResourceError:
+        return False
+    return True
 
 
 def _full(store: Store, limits: CommitSettings) -> bool:

@@ -12,12 +12,12 @@ import anyio
 import anyio.to_thread
 import watchfiles
 
-from pipeline.disk.scan import Found, Root, look_at, roots_of, scan, scan_folder, wanted
+from pipeline.disk.scan import Found, Root, by_length, inside, look_at, roots_of, scan, scan_folder, wanted
 from pipeline.disk.store import Store
 from pipeline.errors import CompactdError, OutputError, SourceError, UsageError
 from pipeline.rules.base import RULES_VERSION
 from pipeline.runs.catalog import Catalog, Skipped, Unchanged
-from pipeline.runs.chain import AsyncChain, Running
+from pipeline.runs.chain import AsyncChain, Running, sent
 from pipeline.runs.reading import SessionReading
 from pipeline.runs.tracking import Tracked, Tracker
 from pipeline.settings import RootSettings, Settings, output_digest
@@ -55,7 +55,7 @@ class _Daemon:
         self._settings = settings
         self._roots = roots
         self._once = once
-        self._own = (settings.out + os.sep, settings.state + os.sep)
+        self._own = (settings.out, settings.state)
         self._stopping = anyio.Event()
         self._tracker = Tracker()
         self._files = anyio.CapacityLimiter(1)
@@ -142,12 +142,22 @@ class _Daemon:
             if time.monotonic() > deadline:
                 log.warning("not all was taken in within %.0f s", self._settings.watch.stop_seconds)
                 return
+            if tracked.reading is not None and tracked.reading.session in chain.failed:
+                self._give_up(tracked, chain.failed[tracked.reading.session])
+                continue
             batch = await self._turn(tracked, catalog, chain)
             if batch is not None:
                 store.failpoints.reach("read-after")
-                await running.batches.send(batch)
+                if not await sent(running.batches, batch):
+                    return
                 # There may be more: back to the end of the queue, so that a long backlog delays nobody.
                 self._tracker.queue(tracked)
+
+    def _give_up(self, tracked: Tracked, why: str) -> None:
+        """Leave a session alone whose output was changed by somebody else; the others go on."""
+        if not tracked.failed:
+            log.error("%s", why)
+        tracked.failed = True
 
     async def _turn(self, tracked: Tracked, catalog: Catalog, chain: AsyncChain) -> Batch | None:
         try:
@@ -162,7 +172,9 @@ class _Daemon:
             if not tracked.failed:
                 log.warning("%s; it is tried again", error)
             tracked.failed = True
-            self._tracker.release(tracked)
+            # While records of it are under way the ledger does not know yet where reading goes on.
+            if tracked.settled:
+                self._tracker.release(tracked)
             return None
 
     async def _open(self, tracked: Tracked, catalog: Catalog, chain: AsyncChain) -> bool:
@@ -240,11 +252,13 @@ class _Daemon:
 
     def _look_at_named(self, paths: Sequence[str]) -> list[Found]:
         found: list[Found] = []
+        own = inside(self._own)
         for path in paths:
-            if path.startswith(self._own):
-                continue
-            root = next((root for root in self._roots if path.startswith(root.path + os.sep)), None)
-            if root is None:
+            real = os.path.realpath(path)
+            # A link to a file that has its own path below a root is that file.
+            path = real if any(real.startswith(root.path + os.sep) for root in self._roots) else path
+            root = next((root for root in by_length(self._roots) if path.startswith(root.path + os.sep)), None)
+            if root is None or os.path.join(real, "").startswith(own):
                 continue
             rel = path[len(root.path) + 1 :]
             if os.path.isdir(path):

@@ -67,14 +67,15 @@ class SessionReading:
             ordinal=opening.records + 1,
             document=self._format.whole_document,
         )
+        self._whole = opening.src_off
         self._source: BinaryIO | None = None
         self._ended = False
         """The last record read had no line end: whatever follows belongs to it, and it has to be read again."""
 
     @property
     def offset(self) -> int:
-        """Source bytes read so far (not: committed)."""
-        return self._reader.offset
+        """Source bytes read so far in whole records (not: committed)."""
+        return self._whole
 
     def turn(self, *, at_end: bool) -> Batch | None:
         """The next batch; None when there is nothing (more) to read now.
@@ -133,7 +134,6 @@ class SessionReading:
             # A document is written anew at each change, also when its first bytes stay.
             starts = True
             self._start(read)
-        state = self._state or self._open_again(source, read)
         reader = self._reader
         # Drops what is buffered: it may have been rewritten since, and the identity was taken of the file itself.
         source.seek(0, os.SEEK_END)
@@ -145,11 +145,18 @@ class SessionReading:
             # The source was cut inside of the record whose first pieces are under way.
             self._renew = True
             return self._turn(source, read, os.fstat(source.fileno()), at_end=at_end)
+        # Only now: to look at a file in which nothing is new costs no second reading.
+        state = self._state
+        if state is None and records:
+            state = self._open_again(source, read, records[0].offset)
         self._remember(records)
+        if not reader.inside_record:
+            self._whole = reader.offset
         done = not records or (reader.offset >= size and not reader.inside_record)
         finishes = self._building and done
         if not records and not starts and not finishes:
             return None
+        state = state or new_state(self._format, self._settings)
         self._building = self._building and not finishes
         open_tail = self._ended = (
             bool(records)
@@ -192,10 +199,9 @@ class SessionReading:
         self._identity = NO_IDENTITY
         self._reader = SourceReader(self._settings.reader, document=self._format.whole_document)
 
-    def _open_again(self, source: BinaryIO, read: ReadAt) -> SessionState:
-        """Rebuild what the session remembers from the records that are committed already."""
+    def _open_again(self, source: BinaryIO, read: ReadAt, end: int) -> SessionState:
+        """Rebuild what the session remembers from the `end` bytes of records that are committed already."""
         state = new_state(self._format, self._settings)
-        end = self._reader.offset
         if self._format.compacts and end:
             reader = SourceReader(self._settings.reader)
             while reader.offset < end:

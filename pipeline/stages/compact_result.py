@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from pipeline.records import STAGE_RESULT, Decision, Json, Note, Plan, Record, Site, Treat, Where
-from pipeline.rules.base import COMPACTED, LOW_SAVINGS, NO_RULE, POLICY, SMALL, STUB, CompactOptions
+from pipeline.rules.base import COMPACTED, LOW_SAVINGS, NO_RULE, POLICY, SMALL, STUB, CompactOptions, ToolContext
 from pipeline.rules.copies import Seen, text_of_list
+from pipeline.rules.failures import failure_lines
 from pipeline.rules.marks import holds_mark, where_for
 from pipeline.rules.output import compact_tool_output
 from pipeline.rules.prose import compact_prose, observe_prose
+from pipeline.rules.tool_classes import file_kind
 from pipeline.settings import CopySettings, ToolInputSettings, ToolResultSettings
 from pipeline.stages.base import Batch, SessionState
 
@@ -23,6 +25,9 @@ KEPT_HEAD_CHARS = 1000
 COPY_RULE = "copy"
 LIST_RULE = "elide-list"
 FILE_RULE = "elide-file"
+# Whose `content` is a file body, and whose lists of lines the failure guarantee leaves out (design, P4).
+FILE_CLASSES = frozenset({"read", "write", "edit", "notebook"})
+LIST_CLASSES = frozenset({"search", "list", "edit", "write"})
 IMAGE_RULE = "image"
 _DATA_URL_CHARS = 100
 # Looking up a member of an enumeration is slow, and these are asked for at each site.
@@ -90,11 +95,14 @@ class CompactResult:
         return self._by_rules(site, site.value)
 
     def mirror(self, site: Site, seen: Seen) -> Decision:
-        """A hidden copy of a result: a reference to a guarded equal, else like a visible text."""
-        return self._copy_or_rules(site, seen, guarded=True)
+        """A hidden copy of a result: a reference to an equal one that is as well guarded, else like a visible text."""
+        return self._copy_or_rules(site, seen, guarded=keeps_failures(site.context))
 
     def file(self, site: Site, seen: Seen) -> Decision:
         """A hidden file body: a reference to any equal; else what a tool read by the rules, other states elided."""
+        if site.context.tool_class not in FILE_CLASSES:
+            # Something of an unknown tool that looks like a file: it may hold failures.
+            return self._copy_or_rules(site, seen, guarded=True)
         if site.context.tool_class == "read":
             return self._copy_or_rules(site, seen, guarded=False)
         text = site.value
@@ -136,6 +144,9 @@ class CompactResult:
         if reason:
             return _left(site, reason)
         known = seen.grown(site.call_id, text)
+        if text[known:].strip() and text[known] != "\n":
+            # A line that was not complete then is not in the state before.
+            known = text.rfind("\n", 0, known) + 1
         if not self.copies.enabled or known < self.copies.min_bytes:
             return self._by_rules(site, text)
         rest = text[known:]
@@ -156,8 +167,12 @@ class CompactResult:
             return _reference(site, joined)
         if len(lines) <= KEPT_LINES_HEAD + KEPT_LINES_TAIL:
             return _left(site, LOW_SAVINGS)
-        kept = lines[:KEPT_LINES_HEAD] + lines[-KEPT_LINES_TAIL:]
-        lost = text_of_list(lines[KEPT_LINES_HEAD:-KEPT_LINES_TAIL])
+        middle = lines[KEPT_LINES_HEAD:-KEPT_LINES_TAIL]
+        failing: list[Json] = []
+        if site.context.tool_class not in LIST_CLASSES:
+            failing = [line for line in middle if isinstance(line, str) and failure_lines(line)]
+        kept = lines[:KEPT_LINES_HEAD] + failing + lines[-KEPT_LINES_TAIL:]
+        lost = text_of_list([line for line in middle if line not in failing] if failing else middle)
         return _planned(site, lines, kept, Where.JSON_ELEMENT, LIST_RULE, lost=lost)
 
     def image(self, site: Site, seen: Seen) -> Decision:  # noqa: ARG002 - the table's form
@@ -251,6 +266,13 @@ def observe(batch: Batch) -> None:
             remember_edits(record, batch.state.seen)
 
 
+def keeps_failures(context: ToolContext) -> bool:
+    """Is what this call gave under the failure guarantee, so that an equal text may refer to it? (design, P4)"""
+    if context.tool_class in ("search", "list"):
+        return False
+    return context.tool_class != "read" or file_kind(context.path) != "source"
+
+
 def remember_first(record: Record, seen: Seen) -> None:
     """Remember what is no copy itself: inputs and visible results."""
     for site in record.sites:
@@ -259,7 +281,12 @@ def remember_first(record: Record, seen: Seen) -> None:
             seen.remember_input(value)
         elif treat is _TEXT and isinstance(value, str):
             context = site.context
-            seen.remember_result(value, is_read=context.tool_class == "read", is_error=context.is_error)
+            seen.remember_result(
+                value,
+                is_read=context.tool_class == "read",
+                is_error=context.is_error,
+                guarded=keeps_failures(context),
+            )
 
 
 def remember(site: Site, seen: Seen) -> None:
@@ -270,7 +297,7 @@ def remember(site: Site, seen: Seen) -> None:
             seen.remember(text_of_list(value), guarded=False)
     elif isinstance(value, str):
         if treat is Treat.MIRROR:
-            seen.remember(value, guarded=True)
+            seen.remember(value, guarded=keeps_failures(site.context))
         elif treat is Treat.FILE or treat is Treat.COPY_ONLY:
             seen.remember(value, guarded=False)
         elif treat is Treat.GROWING:

@@ -50,7 +50,10 @@ class Pack:
     def _add(self, parcel: Parcel, record: Record) -> None:
         offset, length, out_length = record.offset, len(record.raw), len(record.output)
         if record.piece:
-            piece = self._pieces.setdefault(parcel.session, _Piece(record.offset, 0, xxhash.xxh3_64()))
+            piece = self._pieces.get(parcel.session)
+            if piece is None or piece.offset + piece.length != record.offset:
+                # The first piece; what there was of another reading that was given up is void.
+                piece = self._pieces[parcel.session] = _Piece(record.offset, 0, xxhash.xxh3_64())
             piece.hash.update(record.raw)
             piece.length += length
             parcel.complete = record.ends

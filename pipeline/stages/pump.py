@@ -60,7 +60,11 @@ async def pump(
             received = clock()
             result = await anyio.to_thread.run_sync(work, batch, limiter=limiter)
             done = clock()
-            await send.send(result)
+            try:
+                await send.send(result)
+            except anyio.BrokenResourceError:
+                # The next stage has ended; why, its own error tells.
+                return
             sent = clock()
             meter.batches += 1
             meter.records += batch.record_count

@@ -17,7 +17,8 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from targets import ROWS, Row
+from row import Row
+from targets import ROWS
 from workshop import REPOSITORY, Workshop
 
 HEADINGS = ("what", "value", "target", "", "detail")

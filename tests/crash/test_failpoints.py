@@ -123,7 +123,7 @@ def test_killed_at_random_moments_the_result_is_the_same(
     finish(place, *command)
     change(place)
     chance = random.Random(20260105)
-    for _ in range(int(os.environ.get("COMPACTD_TEST_KILLS", RANDOM_KILLS // len(COMMANDS) // 5))):
+    for _ in range(int(os.environ.get("TEST_RANDOM_KILLS", RANDOM_KILLS // len(COMMANDS) // 5))):
         process = subprocess.Popen(
             place.command(*command, str(place.source)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )

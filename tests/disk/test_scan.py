@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.disk.scan import Found, Root, look_at, output_name, roots_of, scan, scan_folder, wanted
+from pipeline.disk.scan import Found, Root, look_at, roots_of, scan, scan_folder, wanted
 from pipeline.errors import UsageError
 from pipeline.settings import RootSettings
 
@@ -187,9 +187,8 @@ def test_a_loop_of_links_ends_and_nothing_is_found_twice(home: Path) -> None:
     (home / "p" / "q" / "z").symlink_to("z")
     (home / "p" / "again").symlink_to(home / "p" / "q")
     (home / "p" / "a-link.jsonl").symlink_to(home / "p" / "b.jsonl")
-    found = list(scan(roots_of([str(home)])))
-    assert len(found) == len(before)
-    assert sorted(os.path.relpath(os.path.realpath(file.path), home) for file in found) == before
+    # What has a path of its own is found by it.
+    assert sorted(rels(roots_of([str(home)]))) == before
 
 
 def test_a_link_leads_to_files_outside(home: Path, tmp_path: Path) -> None:
@@ -257,17 +256,3 @@ def test_a_folder_that_vanishes_during_the_walk_is_passed_over(home: Path) -> No
     (home / "p" / "q").rmdir()
     (home / "p").rmdir()
     assert [file.rel for file in found] == [".hidden/e.jsonl"]
-
-
-@pytest.mark.parametrize(
-    ("rel", "expected"),
-    [
-        pytest.param("p/a.jsonl", "p/a.jsonl", id="plain"),
-        pytest.param("p/a.jsonl.gz", "p/a.jsonl", id="gz"),
-        pytest.param("p/a.jsonl.zst", "p/a.jsonl", id="zst"),
-        pytest.param("p.gz/a", "p.gz/a", id="folder"),
-        pytest.param("a.gz.jsonl", "a.gz.jsonl", id="middle"),
-    ],
-)
-def test_an_output_has_its_sources_name_without_compression_suffix(rel: str, expected: str) -> None:
-    assert output_name(rel) == expected

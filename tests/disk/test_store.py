@@ -116,8 +116,8 @@ def test_the_command_says_it_in_one_line(home: Home, capsys: pytest.CaptureFixtu
     home.append("a.jsonl", MORE)
     capsys.readouterr()
     assert main(["backfill", str(home.source), *options]) == 1
-    out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
     assert re.match(r"compactd: .*/a.jsonl: need \d+ committed bytes, the file is gone; put it back", err)
 
 
