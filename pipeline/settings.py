@@ -50,7 +50,7 @@ class ReaderSettings:
     """Limits of the reader, in bytes and records."""
 
     max_record_bytes: int = 16 * 1024 * 1024
-    batch_bytes: int = 1024 * 1024
+    batch_bytes: int = 256 * 1024
     batch_records: int = 2000
 
 
@@ -58,7 +58,7 @@ class ReaderSettings:
 class CommitSettings:
     """Group commit: whichever limit is reached first."""
 
-    max_bytes: int = 32 * 1024 * 1024
+    max_bytes: int = 16 * 1024 * 1024
     max_records: int = 50_000
     max_delay_seconds: float = 0.05
     sync_threads: int = 16

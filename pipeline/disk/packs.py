@@ -47,7 +47,7 @@ class VaultReader:
         if off < 0 or length < 0 or off + length > len(raw):
             raise LedgerError(
                 f"{self.path(pack)}: need bytes {off} to {off + length} of the frame at {frame}, "
-                f"it has {len(raw)}; run `compactd repair`"
+                f"it has {len(raw)}; use a copy or a new --state"
             )
         return bytes(memoryview(raw)[off : off + length])
 
@@ -61,7 +61,7 @@ class VaultReader:
         if digest16(data) != row.digest16:
             raise LedgerError(
                 f"{self.path(row.pack)}: the value at {row.off} of the frame at {row.frame} is not "
-                f"{row.digest16.hex()}; run `compactd repair`"
+                f"{row.digest16.hex()}; use a copy or a new --state"
             )
         return data
 
@@ -87,12 +87,14 @@ class VaultReader:
             at = 0
             while at < len(raw):
                 if at + HEADER.size > len(raw):
-                    raise LedgerError(f"{path}: the frame at {frame} ends inside an entry; run `compactd repair`")
+                    raise LedgerError(f"{path}: the frame at {frame} ends inside an entry; use a copy or a new --state")
                 kind, digest, size = HEADER.unpack_from(raw, at)
                 at += HEADER.size
                 data = raw[at : at + size]
                 if kind not in (VALUE, EDITS) or len(data) != size or digest16(data) != digest:
-                    raise LedgerError(f"{path}: damaged entry at {at} of the frame at {frame}; run `compactd repair`")
+                    raise LedgerError(
+                        f"{path}: damaged entry at {at} of the frame at {frame}; use a copy or a new --state"
+                    )
                 yield Entry(kind, digest, pack, frame, at, data)
                 at += size
 
@@ -135,7 +137,9 @@ class VaultReader:
                 size = os.fstat(file.fileno()).st_size
                 end = size if end is None else end
                 if size < end or size < start:
-                    raise LedgerError(f"{path}: need {max(start, end)} bytes, it has {size}; run `compactd repair`")
+                    raise LedgerError(
+                        f"{path}: need {max(start, end)} bytes, it has {size}; use a copy or a new --state"
+                    )
                 rest = b""
                 while start < end:
                     parts: list[bytes] = []
@@ -152,9 +156,11 @@ class VaultReader:
                     yield start, b"".join(parts)
                     start = at - len(rest)
         except zstandard.ZstdError as error:
-            raise LedgerError(f"{path}: the frame at {start} is damaged: {error}; run `compactd repair`") from error
+            raise LedgerError(
+                f"{path}: the frame at {start} is damaged: {error}; use a copy or a new --state"
+            ) from error
         except OSError as error:
-            raise LedgerError(f"{path}: cannot read: {error.strerror}; run `compactd repair`") from error
+            raise LedgerError(f"{path}: cannot read: {error.strerror}; use a copy or a new --state") from error
 
 
 def open_frame(path: str, length: int) -> int | None:
@@ -185,9 +191,11 @@ def open_frame(path: str, length: int) -> int | None:
                         break
                 at += checksum_bytes
     except zstandard.ZstdError as error:
-        raise LedgerError(f"{path}: no frame at {start}: {error}; run `compactd repair`") from error
+        raise LedgerError(f"{path}: no frame at {start}: {error}; use a copy or a new --state") from error
     except OSError as error:
-        raise LedgerError(f"{path}: cannot read: {error.strerror}; run `compactd repair`") from error
+        raise LedgerError(f"{path}: cannot read: {error.strerror}; use a copy or a new --state") from error
     if at != length:
-        raise LedgerError(f"{path}: the frame at {start} is cut inside a block at {length}; run `compactd repair`")
+        raise LedgerError(
+            f"{path}: the frame at {start} is cut inside a block at {length}; use a copy or a new --state"
+        )
     return None

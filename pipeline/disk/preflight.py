@@ -200,7 +200,12 @@ def check_ledger(path: str) -> Iterator[Finding]:
         finally:
             connection.close()
     except sqlite3.Error as error:
-        yield Finding("ledger", "fail", f"{path}: {error}", "run `compactd verify`; if it agrees, `compactd repair`")
+        yield Finding(
+            "ledger",
+            "fail",
+            f"{path}: {error}",
+            "run `compactd verify`; put the ledger back from a copy, or start a new --state",
+        )
     except LedgerError as error:
         yield Finding("ledger", "fail", str(error), "give the right folder: --state DIR")
     else:

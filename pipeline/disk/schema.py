@@ -6,7 +6,7 @@ APPLICATION_ID = 0x636D7064  # "cmpd"
 USER_VERSION = 1
 
 TABLES = """
--- key/value: 'state_id' (also in <state>/identity), 'created' (unix seconds), 'rules' (rules version), 'commits'
+-- key/value: 'state_id' (also in <state>/identity), 'created' (unix seconds), 'commits'
 -- (count of transactions; <state>/identity has it, too, so that a ledger that lost some is found out).
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
@@ -17,7 +17,7 @@ CREATE TABLE name(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
 CREATE TABLE root(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, path BLOB NOT NULL UNIQUE);
 
 -- One source file. `rel` is its path below the root, `out_rel` the output's path below <out>/<root name> (bytes).
--- `generation` is the current one, 0 before the first is complete. `moved_from` is the old out_rel while a rename
+-- `generation` is the current one, 0 before the first is complete. `moved_from`: its old path below <out> while a rename
 -- of the output is under way.
 CREATE TABLE session(
   id INTEGER PRIMARY KEY, root INTEGER NOT NULL, rel BLOB NOT NULL, out_rel BLOB NOT NULL,

@@ -45,7 +45,7 @@ class Sentinel:
         match = _TEXT.fullmatch(data)
         if match is None:
             raise LedgerError(
-                f"{path}: need an identity and a count of commits, got {data[:60]!r}; run `compactd repair`"
+                f"{path}: need an identity and a count of commits, got {data[:60]!r}; use a copy or a new --state"
             )
         return cls(path, match[1].decode(), int(match[2]))
 

@@ -10,7 +10,7 @@ from typing import Any
 from pipeline.disk.schema import APPLICATION_ID, USER_VERSION
 from pipeline.errors import CompactdError, LedgerError, OutputError
 
-REPAIR = "run `compactd repair`"
+REPAIR = "use a copy or a new --state"
 
 _NOT_NOW = frozenset(
     {

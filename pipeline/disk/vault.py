@@ -108,7 +108,7 @@ class VaultWriter:
                 if size < length:
                     came = f"it has {size}" if pack in names else "it is gone"
                     raise LedgerError(
-                        f"{self._path(pack)}: need {length} committed bytes, {came}; run `compactd repair`"
+                        f"{self._path(pack)}: need {length} committed bytes, {came}; use a copy or a new --state"
                     )
             for pack, name in names.items():
                 if pack not in committed:
@@ -312,7 +312,7 @@ class VaultWriter:
         except FileNotFoundError:
             there = None
         if there is None or not os.path.samestat(there, here) or here.st_size < self._lengths[pack]:
-            raise LedgerError(f"{path}: was deleted, replaced or cut while it was written; run `compactd repair`")
+            raise LedgerError(f"{path}: was deleted, replaced or cut while it was written; use a copy or a new --state")
 
     def _reset(self) -> None:
         """Forget all that is not committed. The frame goes, too: its compressor is ahead of the commit."""

@@ -131,7 +131,7 @@ def read_exactly(output: BinaryIO, length: int, path: str) -> bytes:
     while missing:
         block = output.read(missing)
         if not block:
-            raise LedgerError(f"{path}: the output is {missing} bytes too short; run `compactd repair`")
+            raise LedgerError(f"{path}: the output is {missing} bytes too short; use a copy or a new --state")
         parts.append(block)
         missing -= len(block)
     return parts[0] if len(parts) == 1 else b"".join(parts)

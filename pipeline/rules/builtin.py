@@ -10,6 +10,7 @@ BUILTIN_RULES: tuple[CompactionRule, ...] = (git_status.RULE, test_output.RULE, 
 """Tried after the rules of the configuration; the first that matches decides. Source: design, 5.2."""
 
 HTML_RULE_ID = html_text.RULE.id
+TEST_RULE_ID = test_output.RULE.id
 
 
 def _any_text(_tool_name: str, _output: str) -> bool:

@@ -9,7 +9,7 @@ from operator import eq
 from pipeline.rules.failures import ELIDED_LINE, find_failures
 from pipeline.rules.json_text import is_json
 from pipeline.rules.sameness import FOLD_SUFFIX, failure_key
-from pipeline.rules.urls import MAX_URL_CHARS, shorten_line
+from pipeline.rules.urls import MAX_URL_CHARS, holds_long_url, shorten_line
 
 FALLBACK_RULE_ID = "dedup-elide"
 
@@ -62,12 +62,22 @@ def dedup_and_elide(output: str, *, head_lines: int = 40, tail_lines: int = 20) 
 
 
 def fold_and_elide(
-    text: str, failing: Collection[int], *, head_lines: int, tail_lines: int, shorten_urls: bool = True
+    text: str,
+    failing: Collection[int],
+    *,
+    head_lines: int,
+    tail_lines: int,
+    shorten_urls: bool = True,
+    lines: list[str] | None = None,
 ) -> str:
-    """`dedup_and_elide` where the failures are known: `failing` holds the 0-based numbers of the lines to keep."""
+    """`dedup_and_elide` where the failures are known: `failing` holds the 0-based numbers of the lines to keep.
+
+    `lines` are those of the text, if they are known, too; the list is used up.
+    """
     if holds_elision(text):
         return text
-    lines = text.split("\n")
+    if lines is None:
+        lines = text.split("\n")
     ends_with_newline = len(lines) > 1 and not lines[-1]
     if ends_with_newline:
         lines.pop()
@@ -90,11 +100,11 @@ def _shorten_lines(lines: list[str], text: str, whole: Collection[int], shorten_
         for number, line in enumerate(lines):
             if "\r" in line and number not in whole:
                 lines[number] = _last_state(line)
-    if shorten_urls and "://" in text:
+    if shorten_urls and holds_long_url(text):
         for number, line in enumerate(lines):
             if len(line) > MAX_URL_CHARS and "://" in line and number not in whole:
                 lines[number] = shorten_line(line)
-    if max(map(len, lines)) > LONG_LINE_CHARS:
+    if len(text) > LONG_LINE_CHARS and max(map(len, lines)) > LONG_LINE_CHARS:
         for number, line in enumerate(lines):
             if len(line) > LONG_LINE_CHARS and number not in whole and not is_json(line):
                 cut = len(line) - _LINE_HEAD_CHARS - _LINE_TAIL_CHARS
@@ -111,7 +121,7 @@ def _last_state(line: str) -> str:
     return body[shown.rfind("\r") + 1 : end if end >= 0 else len(body)] + line[len(body) :]
 
 
-def _fold(lines: list[str], failing: Collection[int]) -> tuple[list[str], list[int], list[bool]]:
+def _fold(lines: list[str], failing: Collection[int]) -> tuple[list[str], list[int], bytearray]:
     """Fold blank runs and equal lines.
 
     Returns:
@@ -119,29 +129,31 @@ def _fold(lines: list[str], failing: Collection[int]) -> tuple[list[str], list[i
     """
     skeletons = "\n".join(lines).encode("utf-8", "surrogatepass").translate(None, _CHANGING_IN_LINE).split(b"\n")
     pairs = list(compress(count(), map(eq, skeletons, islice(skeletons, 1, None))))
+    del skeletons
+    flags = bytearray(len(lines))
+    for number in failing:
+        if number < len(lines):
+            flags[number] = 1
     if not pairs:
-        return lines, [1] * len(lines), [number in failing for number in range(len(lines))]
+        return lines, [1] * len(lines), flags
     folded: list[str] = []
     counts: list[int] = []
-    keep: list[bool] = []
+    keep = bytearray()
     done = 0
     for start, stop in _runs(pairs):
-        folded += lines[done:start]
-        counts += [1] * (start - done)
-        keep += [number in failing for number in range(done, start)]
         for first, end, new in _groups(lines, start, stop):
             if new is None:
-                folded += lines[first:end]
-                counts += [1] * (end - first)
-                keep += [number in failing for number in range(first, end)]
-            else:
-                folded.append(new)
-                counts.append(end - first)
-                keep.append(any(number in failing for number in range(first, end)))
-        done = stop
+                continue
+            folded += lines[done:first]
+            counts += [1] * (first - done)
+            keep += flags[done:first]
+            folded.append(new)
+            counts.append(end - first)
+            keep.append(1 in flags[first:end])
+            done = end
     folded += lines[done:]
     counts += [1] * (len(lines) - done)
-    keep += [number in failing for number in range(done, len(lines))]
+    keep += flags[done:]
     return folded, counts, keep
 
 
@@ -220,14 +232,14 @@ def _with_suffix(line: str, suffix: str) -> str:
     return body + suffix + line[len(body) :]
 
 
-def _elide(lines: list[str], counts: list[int], keep: list[bool], head: int, tail: int) -> list[str]:
+def _elide(lines: list[str], counts: list[int], keep: bytearray, head: int, tail: int) -> list[str]:
     """The head, the line for what is elided, the distinct failures of the middle, the tail; or all when not smaller."""
     stop = len(lines) - tail
     kept: dict[str, tuple[str, int]] = {}
     for number in compress(range(head, stop), islice(keep, head, stop)):
         line = lines[number]
         times = counts[number]
-        mark = FOLD_SUFFIX.search(line)
+        mark = FOLD_SUFFIX.search(line) if "  (×" in line else None
         if mark is not None:
             line = line[: mark.start()] + line[mark.end() :]
             times = max(times, int(mark[1]))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 
 import re2
 
@@ -117,15 +119,17 @@ _WORDS_TEXT = "|".join((*_ENGLISH, "(?-i:" + "|".join(_CASED) + ")", _SYMBOLS, *
 _SHAPES_TEXT = "|".join(_SHAPES)
 
 
-def _compiled(pattern: str) -> re2._Regexp:
+def compiled(pattern: str, *, captures: bool = False) -> re2._Regexp:
     """A case-insensitive pattern over UTF-8 bytes, each byte a character: the fastest way to search.
 
-    A class of characters beyond ASCII would be a class of bytes, which only finds more candidates.
+    A class of characters beyond ASCII would be a class of bytes, which only finds more candidates. Groups are none
+    unless they are asked for.
     """
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.case_sensitive = False
     options.max_mem = 64 << 20
+    options.never_capture = not captures
     return re2.compile(("(?m)" + pattern).encode(), options)
 
 
@@ -142,9 +146,51 @@ def _set(*patterns: str) -> re2.Set:
     return made
 
 
-CANDIDATE = _compiled(_WORDS_TEXT + "|" + _SHAPES_TEXT)
+def quick_search(pattern: re2._Regexp) -> Callable[[bytes, int, int], list[tuple[int, int]]]:
+    """The search of a pattern without the layers of its module: bytes, start, end -> spans, (-1, -1) where it fails.
+
+    Where lines are searched one by one, the layers cost several times the search.
+    """
+    search: Callable[[bytes, int, int], list[tuple[int, int]]] = partial(pattern._regexp.Match, re2._Anchor.UNANCHORED)
+    return search
+
+
+def sub_found(
+    pattern: re.Pattern[str],
+    search: Callable[[bytes, int, int], list[tuple[int, int]]],
+    new: Callable[[re.Match[str]], str],
+    line: str,
+) -> str:
+    """`pattern.sub` where `search` finds quickly where a match can start, or the "_" before it.
+
+    `search` sees a byte for each character, "?" beyond Latin-1, and may find more starts than there are.
+    """
+    data = line.encode("latin-1", "replace")
+    size = len(data)
+    kept: list[str] = []
+    done = at = 0
+    while True:
+        start = search(data, at, size)[0][0]
+        if start < 0:
+            break
+        if line[start] == "_":
+            start += 1
+        found = pattern.match(line, start)
+        if found is None:
+            at = start + 1
+        else:
+            kept += (line[done:start], new(found))
+            done = at = found.end()
+    if not kept:
+        return line
+    kept.append(line[done:])
+    return "".join(kept)
+
+
+CANDIDATE = compiled(_WORDS_TEXT + "|" + _SHAPES_TEXT)
 """Finds every line that could be a failure, and few others; linear, on UTF-8 bytes or text."""
-WORDS = _compiled(_WORDS_TEXT)
+search_candidate = quick_search(CANDIDATE)
+search_words = quick_search(compiled(_WORDS_TEXT))
 
 _STEMS = (
     "err|fail|exception|fatal|panic|abort|crash|assert|time[_-]?out|invalid|missing|expect|conflict|reject|throw|denied"
@@ -168,6 +214,9 @@ _WORD_END = r"\s\"'`<>()\[\]{},;:=|"
 # Starts only where a word does: a word without a slash or a dot is read once.
 PATH_TOKEN = re.compile(rf"(?<![^{_WORD_END}])[^{_WORD_END}/\\.]*+[/\\.][^{_WORD_END}]*+")
 """A word with a slash or a dot in it."""
+_NOT_WORD_END = "[^" + _WORD_END.replace(r"\s", r"\t-\r\x1c- ") + "]*"
+search_stem_word = quick_search(compiled(rf"{_NOT_WORD_END}(?:{_STEMS}){_NOT_WORD_END}"))
+"""Finds in an ASCII line the next word with a failure's word in it, the whole of it."""
 
 _KINDS = (
     r"(?:errors?|failures?|failed|failing|fails?|exceptions?|fatals?|crash(?:es|ed)?|time-?outs?|timed out|problems?"
@@ -201,7 +250,7 @@ PASSED = re.compile(
     r"|^\s*(?:PASS|PASSED):? +\S+(?: \([0-9.]+ ?m?s\))?\s*$|^[^\s:]*+::.* PASSED(?:\s+\[\s*[0-9]+%\])?\s*$"
     r"|^\[\s+(?:OK|RUN|PASSED)\s*\]"
 )
-"""What passed, whatever its name; unless the line counts failures."""
+"""What passed, whatever its name; unless the line counts failures. From the start of a line."""
 LISTED = re.compile(
     r"^[-dlbcps](?:[r-][w-][xsStT-]){3}[.+@]?\s+[0-9]+\s|^\s+(?:modified|new file|renamed|deleted|copied|typechange):\s"
     r"|^(?:[MADRCT?!][MADRCT?! ]| [MADRCT?!]) \S*[./]\S*(?: -> \S+)?\s*$"
@@ -211,10 +260,13 @@ LISTED = re.compile(
     r"|^(?:Collecting|Requirement already satisfied:) \S+(?: in \S+)?(?: \(\S+\))?\s*$",
 )
 """Listings of files, of a work tree, of a build's packages: names, no reports."""
-NONE_COUNTED = _compiled(_ZERO_BEFORE + r"0(?: ?(?:/|of|out of) ?[0-9]+)? +" + _ADJECTIVES + _KINDS + r"\b")
+NONE_COUNTED = compiled(
+    _ZERO_BEFORE + r"0(?: ?(?:/|of|out of) ?[0-9]+)? +" + _ADJECTIVES + _KINDS + r"\b", captures=True
+)
 """`0 errors`, `3 passed, 0 failed`; group 1 stands before it and stays."""
 
 LINE_HINT, NAME_HINT, ZERO_HINT, NO_HINT, VALUE_HINT, FLAG_HINT, CJK_HINT, SHAPE_HINT, COUNTED_HINT = range(9)
+_VALUED = _KINDS + r"(?:_?count|_total|_msg|_message|_code)?[\"']?"
 BENIGN_PHRASES = (
     (
         NO_HINT,
@@ -228,7 +280,7 @@ BENIGN_PHRASES = (
     (
         VALUE_HINT,
         re.compile(
-            _KINDS + r"(?:_?count|_total|_msg|_message|_code)?[\"']?\s*[:=]\s*"
+            _VALUED + r"\s*[:=]\s*"
             r"(?:(?:0(?:\.0+)?)(?=\s*(?:$|[,;)\]}|\"']|\.(?![0-9])|\s[\w -]{1,24}[:=]))"
             r"|(?:null|none|nil|false|undefined|\[\s*\]|\{\s*\}|\"\"|'')(?=\s*(?:$|[,;)\]}|])))",
             _FLAGS,
@@ -254,6 +306,9 @@ BENIGN_PHRASES = (
     ),
 )
 """What else says that nothing failed: the hint for it, and what is then taken out of the text."""
+
+search_valued = quick_search(compiled(_VALUED + r"[\x00- ]*[:=]"))
+"""Finds in an ASCII line where the phrase for VALUE_HINT can start, much faster than the phrase."""
 
 HINTS = _set(
     # LINE_HINT: how lines start or end that PASSED and LISTED look at, and the line for elided ones.
@@ -282,15 +337,17 @@ HINTS = _set(
     r"(?:^|[^0-9a-z:.])[1-9][0-9]*\s+(?:[a-z]+\s+)?(?:errors?\b|fail)",
 )
 """One pass over a line for all that decides about it; a candidate without any of the first seven is a failure."""
+match_hints: Callable[[bytes], list[int]] = HINTS._set.Match
+"""The numbers of the hints in a line, in any order."""
 
-VOLATILE_HINT = _compiled(
+VOLATILE_HINT = compiled(
     r"[0-9]:[0-5][0-9]|[0-9]{4}[-/.][0-9]{2}|[0-9] ?(?:[nmu]?s|µs|μs|mi|nano|micro|sec|h)|[0-9]m |[0-9]m[0-9]|[0-9] ?%"
     r"|[0-9a-f]{8}|(?:attempt|retry|retries|try|tries|no|number|count|left|remaining|backoff)[^a-z0-9]{1,6}[0-9]"
     r"|[0-9](?:st|nd|rd|th)? (?:more |failed |unsuccessful )?(?:attempt|retr|tr(?:y|ies)|backoff)"
     r"|\[[0-9]{3}|\[[ 0-9]+\.|(?:pid|process id|thread id|tid)[ :=#]+[0-9]|[0-9]/[a-z]|retr[a-z_]*[^a-z0-9]{1,6}[0-9]"
 )
 """Without one of these nothing in a line changes from one occurrence to the next."""
-COMPARES_HINT = _compiled(
+COMPARES_HINT = compiled(
     r"\b(?:expect|got\b|want|received\b|actual\b|should\b|instead\b|but was|must be|to be|assert)|[!=]=|(?:left|right):"
 )
 """Without one of these a line does not say what was expected and what came instead."""

@@ -11,7 +11,6 @@ from pipeline.rules.failure_words import (
     BENIGN_PHRASES,
     CANDIDATE,
     COUNTED_HINT,
-    HINTS,
     LINE_HINT,
     LISTED,
     NAME_HINT,
@@ -21,8 +20,14 @@ from pipeline.rules.failure_words import (
     SHAPE_HINT,
     STEM,
     SUFFIXES,
-    WORDS,
+    VALUE_HINT,
     ZERO_HINT,
+    match_hints,
+    search_candidate,
+    search_stem_word,
+    search_valued,
+    search_words,
+    sub_found,
 )
 from pipeline.rules.sameness import bare_line as bare_line
 from pipeline.rules.sameness import failure_key as failure_key
@@ -42,6 +47,7 @@ ELIDED_LINE = re.compile(
 
 # How far the lines below a failure can belong to it, in lines.
 _WALK_LINES = 60
+_FEW_LINES = 5
 _BLOCK_LINES = 30
 _STATEMENT_LINES = 10
 
@@ -62,6 +68,20 @@ _BELONGS = re.compile(
     rb"|\s++(?:at|from|in|by) \S|\s*+#[0-9]++\s|\s++[0-9]++: \S|\s++File \"|\s*+\xe2\x9d\xaf \S|\s++\S+\.\w+:[0-9]",
     re.IGNORECASE,
 )
+# What stands below most failures: a line that `_below` would not take, for one quick look. Before it a blank line may
+# stand, behind it no caret; or two lines are blank.
+_APART = re.compile(
+    rb"(?:[ \t\r\v\f]*+\n)?+"
+    rb"(?!\s|>?+\s*+[0-9]*+\s*+(?:\||\xe2\x94\x82|\xe2\x94\x83)|[\^=#@+?-]|\xe2\x9d\xaf|[^\s(]++\("
+    rb"|(?:note|help|hint|info|message|details?|reason|status|cause|context)\s*+[:=])"
+    rb"[^\n]++(?:\n(?![ \t\r\v\f|^])|\Z)"
+    rb"|[ \t\r\v\f]*+\n[ \t\r\v\f]*+(?:\n|\Z)",
+    re.IGNORECASE,
+)
+# Lines of failures that take others along whatever these hold.
+_MORE_BELOW = re.compile(rb"\s*(?:File \"|>)")
+# The first bytes of a line that says something of the one above.
+_EXPLAINING = b" \t\r\v\f|^"
 _DIFF_LINE = re.compile(rb"\s*(?:[-+?](?![-+]* (?:expected|received|actual))|@@)|\s+\S", re.IGNORECASE)
 
 
@@ -86,32 +106,68 @@ def find_failures(text: str) -> Failures:
 
     Source: design, P4.
     """
+    numbers = failure_numbers(text)
+    if not numbers:
+        return NO_FAILURES
+    originals = text.split("\n")
+    return Failures(numbers, [originals[number] for number in numbers])
+
+
+def failure_numbers(text: str) -> list[int]:
+    """The 0-based numbers of the lines that `find_failures` finds, for who has the lines already. Linear."""
     bare = plain(text)
     if "  (×" in bare:
         bare = _FOLD_SUFFIXES.sub("", bare)
     data = bare.encode("utf-8", "surrogatepass")
-    hit = CANDIDATE.search(data)
-    if hit is None:
-        return NO_FAILURES
-    candidates: list[int] = []
-    number = scanned = 0
     end = len(data)
-    while hit is not None:
-        start = hit.start()
-        number += data.count(b"\n", scanned, start)
-        candidates.append(number)
-        scanned = data.find(b"\n", start)
-        if scanned < 0 or scanned + 1 >= end:
+    known: dict[bytes, bool] = {}
+    flagged: list[int] = []
+    number = at = 0
+    # The failure before, whose neighbours are looked for when it is known how far they can reach.
+    last = -1
+    last_span = (0, 0)
+    while at < end:
+        found = search_candidate(data, at, end)[0][0]
+        if found < 0:
             break
-        hit = CANDIDATE.search(data, scanned + 1)
-    lines = data.split(b"\n")
-    known = {line: _reports(line) for line in {lines[number] for number in candidates}}
-    strong = [number for number in candidates if known[lines[number]]]
-    if not strong:
-        return NO_FAILURES
-    numbers = _with_neighbours(lines, strong)
-    originals = text.split("\n")
-    return Failures(numbers, [originals[number] for number in numbers])
+        start = data.rfind(b"\n", at, found) + 1 or at
+        stop = data.find(b"\n", found)
+        if stop < 0:
+            stop = end
+        line = data[start:stop]
+        reports = known.get(line)
+        if reports is None:
+            reports = known[line] = _reports(line)
+        if start > at:
+            number += data.count(b"\n", at, start)
+        if reports:
+            if last >= 0:
+                _add_neighbours(flagged, data, last_span, last, number)
+            flagged.append(number)
+            last, last_span = number, (start, stop)
+        at = stop + 1
+        number += 1
+    if last < 0:
+        return []
+    _add_neighbours(flagged, data, last_span, last, None)
+    return sorted(set(flagged))
+
+
+class LastScan:
+    """The failures of the text that was asked for last: a rule, the guard and the fallback all ask for them."""
+
+    __slots__ = ("_numbers", "_text")
+
+    def __init__(self) -> None:
+        self._text: str | None = None
+        self._numbers: list[int] = []
+
+    def numbers(self, text: str) -> list[int]:
+        """`failure_numbers`, found once as long as the very same text is asked for."""
+        if text is not self._text:
+            self._numbers = failure_numbers(text)
+            self._text = text
+        return self._numbers
 
 
 def failure_lines(text: str) -> list[str]:
@@ -121,57 +177,101 @@ def failure_lines(text: str) -> list[str]:
 
 def _reports(line: bytes) -> bool:
     """Whether a candidate line, without colour codes, is a failure by itself."""
-    hints = HINTS.Match(line) or ()
-    if SHAPE_HINT in hints or min(hints, default=SHAPE_HINT) >= SHAPE_HINT:
+    hints = match_hints(line)
+    if not hints or SHAPE_HINT in hints or min(hints) >= SHAPE_HINT:
         return True
     text = line.decode("utf-8", "replace")
     if LINE_HINT in hints and (
-        LISTED.search(text) is not None
+        LISTED.match(text) is not None
         or ELIDED_LINE.match(text) is not None
-        or (COUNTED_HINT not in hints and PASSED.search(text) is not None)
+        or (COUNTED_HINT not in hints and PASSED.match(text) is not None)
     ):
         return False
     if NAME_HINT in hints:
-        line = PATH_TOKEN.sub(_without_names, text).encode("utf-8", "surrogatepass")
+        line = _nameless(line) if line.isascii() else _nameless_text(text).encode("utf-8", "surrogatepass")
     if ZERO_HINT in hints:
         line = NONE_COUNTED.sub(rb"\1 ", line)
     for hint, phrase in BENIGN_PHRASES:
-        if hint in hints:
+        if hint not in hints:
+            continue
+        if hint == VALUE_HINT and line.isascii():
+            line = sub_found(phrase, search_valued, _space, line.decode()).encode()
+        else:
             line = phrase.sub(" ", line.decode("utf-8", "replace")).encode("utf-8", "surrogatepass")
-    return WORDS.search(line) is not None
+    if search_candidate(line, 0, len(line))[0][0] < 0:
+        return False
+    # A candidate is a word or a shape: where it has no shape, the words need not be looked for.
+    return SHAPE_HINT not in match_hints(line) or search_words(line, 0, len(line))[0][0] >= 0
 
 
-def _without_names(token: re.Match[str]) -> str:
-    """A token that is a path or file name with a failure's word in it, blanked; any other token as it is."""
-    word = token[0]
-    if STEM.search(word) is None:
-        return word
+def _space(_found: re.Match[str]) -> str:
+    return " "
+
+
+def _nameless(line: bytes) -> bytes:
+    """An ASCII line without paths and file names that have a failure's word in them."""
+    kept: list[bytes] = []
+    at = 0
+    size = len(line)
+    while True:
+        start, end = search_stem_word(line, at, size)[0]
+        if start < 0:
+            break
+        word = line[start:end]
+        named = (b"/" in word or b"." in word or b"\\" in word) and _is_name(word.decode())
+        kept += (line[at:start], b" " if named else word)
+        at = end
+    kept.append(line[at:])
+    return b"".join(kept)
+
+
+def _nameless_text(text: str) -> str:
+    return PATH_TOKEN.sub(
+        lambda token: " " if STEM.search(token[0]) is not None and _is_name(token[0]) else token[0], text
+    )
+
+
+def _is_name(word: str) -> bool:
+    """Whether a word with a slash or a dot in it is a path or a file name."""
     last = word.rpartition("/")[2].rpartition("\\")[2]
     suffix = last.rstrip(".").rpartition(".")
     if suffix[0] and suffix[2].lower() in SUFFIXES:
-        return " "
+        return True
     if "/" not in word and "\\" not in word:
-        return word
+        return False
     first = word.partition("/")[0]
-    if word[0] in "/\\@~." or word[-1] in "/\\" or ("." in first and first[0] != "."):
-        return " "
-    return word
+    return word[0] in "/\\@~." or word[-1] in "/\\" or ("." in first and first[0] != ".")
 
 
-def _with_neighbours(lines: list[bytes], strong: list[int]) -> list[int]:
-    """The numbers of the failures and of the lines that belong to them, ascending; each line is looked at once."""
-    flagged = set(strong)
-    count = len(lines)
-    for index, number in enumerate(strong):
-        limit = strong[index + 1] if index + 1 < len(strong) else count
-        line = lines[number]
-        if number and lines[number - 1].strip() and _explains(line, lines[number - 1]):
-            flagged.add(number - 1)
-        if number + 1 < limit:
-            flagged.update(_below(lines, number, min(limit, number + 1 + _WALK_LINES)))
-        if number + 1 < count and lines[number + 1][:1].isspace() and _BLOCK_HEAD.search(line) is not None:
-            flagged.update(_block(lines, number))
-    return sorted(flagged)
+def _add_neighbours(flagged: list[int], data: bytes, span: tuple[int, int], number: int, following: int | None) -> None:
+    """Add the numbers of the lines that belong to a failure.
+
+    Args:
+        flagged: where they go.
+        data: the whole text.
+        span: where the failure is in it, without its line end.
+        number: its line number.
+        following: the line number of the next failure, if there is one.
+    """
+    start, stop = span
+    line = data[start:stop]
+    if start and line and line[0] in _EXPLAINING:
+        above = data[data.rfind(b"\n", 0, start - 1) + 1 : start - 1]
+        if above.strip() and _explains(line, above):
+            flagged.append(number - 1)
+    if stop >= len(data):
+        return
+    if following != number + 1 and (
+        _APART.match(data, stop + 1) is None or _MORE_BELOW.match(line) is not None or _message_lines(line)
+    ):
+        most = _WALK_LINES if following is None else min(_WALK_LINES, following - number - 1)
+        # Mostly the first lines decide.
+        places, at = _below(line, _lines_below(data, stop, min(most, _FEW_LINES)))
+        if most > _FEW_LINES and (at >= _FEW_LINES - 1 or _STATEMENT.match(line) is not None):
+            places, at = _below(line, _lines_below(data, stop, most))
+        flagged += [number + 1 + place for place in places]
+    if data[stop + 1 : stop + 2].isspace() and _BLOCK_HEAD.search(line) is not None:
+        flagged += range(number + 1, number + 1 + _block(line, _lines_below(data, stop, _BLOCK_LINES)))
 
 
 def _explains(line: bytes, above: bytes) -> bool:
@@ -179,11 +279,22 @@ def _explains(line: bytes, above: bytes) -> bool:
     return _CARET.fullmatch(line) is not None or (_GO_FRAME.match(line) is not None and not above[:1].isspace())
 
 
-def _below(lines: list[bytes], number: int, limit: int) -> list[int]:
-    """The lines after the failure `number` and before `limit` that belong to it."""
-    line = lines[number]
+def _lines_below(data: bytes, stop: int, most: int) -> list[bytes]:
+    """At most so many lines behind the line end at `stop`."""
+    end = stop
+    for _ in range(most):
+        end = data.find(b"\n", end + 1)
+        if end < 0:
+            end = len(data)
+            break
+    return data[stop + 1 : end].split(b"\n")
+
+
+def _below(line: bytes, lines: list[bytes]) -> tuple[list[int], int]:
+    """Which of the lines below the failure `line` belong to it, and how far it had to look."""
+    limit = len(lines)
     found: list[int] = []
-    at = number + 1
+    at = 0
     if _FRAME_FILE.match(line) is not None:
         if _indent(lines[at]) > _indent(line):
             found.append(at)
@@ -192,7 +303,7 @@ def _below(lines: list[bytes], number: int, limit: int) -> list[int]:
         # A statement over several lines, up to what pytest says of it.
         ends = next((k for k in range(at, min(limit, at + _STATEMENT_LINES)) if not lines[k].strip()), None)
         if ends is None and limit - at <= _STATEMENT_LINES:
-            return list(range(at, limit))
+            return list(range(at, limit)), limit
     more = _message_lines(line)
     if more:
         found.extend(k for k in range(at, min(limit, at + more)) if lines[k].strip())
@@ -217,7 +328,7 @@ def _below(lines: list[bytes], number: int, limit: int) -> list[int]:
         else:
             break
         at += 1
-    return found
+    return found, at
 
 
 def _message_lines(line: bytes) -> int:
@@ -232,14 +343,10 @@ def _is_call(line: bytes) -> bool:
     return _CALL.match(line) is not None and line.rstrip().endswith(b")")
 
 
-def _block(lines: list[bytes], number: int) -> range:
-    """The lines below a heading that are indented more than it, other failures among them."""
-    depth = _indent(lines[number])
-    at = number + 1
-    stop = min(len(lines), at + _BLOCK_LINES)
-    while at < stop and _indent(lines[at]) > depth:
-        at += 1
-    return range(number + 1, at)
+def _block(line: bytes, lines: list[bytes]) -> int:
+    """How many lines below a heading are indented more than it, other failures among them."""
+    depth = _indent(line)
+    return next((at for at, below in enumerate(lines) if _indent(below) <= depth), len(lines))
 
 
 def _belongs_to_diff(line: bytes, in_diff: bool) -> bool:

@@ -16,6 +16,8 @@ HEAD_LINES = 5
 """A report starts in the first lines of an output, or is most of it."""
 
 _HEADER = re.compile(r"On branch \S+$|HEAD detached (?:at|from) \S+$|Not currently on any branch\.$|## \S.*$")
+_HEADER_STARTS = ("O", "H", "N", "#")
+_ANY_HEADER = re.compile(r"^(?:On branch |HEAD detached |Not currently |## )", re.MULTILINE)
 _SHORT_HEADER = "## "
 _HINT = re.compile(
     r"""[ ]{2,}\((?:use[ ]"git[ ][^\n]*|commit[ ]or[ ]discard[ ]the[ ]untracked[^\n]*)\)$
@@ -54,29 +56,43 @@ def compact_git_status(text: str) -> str:
     Returns:
         The shorter text; the text itself when it holds no report.
     """
-    return "".join(_compacted(text)[0])
-
-
-def _compacted(text: str) -> tuple[list[str], int, int, int]:
-    """The new pieces, lines before the first report, lines in reports, lines with content."""
-    if "On branch " not in text and "HEAD detached" not in text and "## " not in text and "Not currently" not in text:
-        return [text], -1, 0, 0
-    raw = re.findall(r"[^\n]*\n|[^\n]+", text)
-    lines = [strip_colours(line.rstrip("\r\n")) for line in raw]
+    raw, lines, reports = _reports(text)
+    if not reports:
+        return text
     out: list[str] = []
-    first, inside, filled = -1, 0, sum(1 for line in lines if line)
+    done = 0
+    for start, end in reports:
+        out += raw[done:start]
+        out += _short_report(raw, lines, start, end)
+        done = end
+    out += raw[done:]
+    return "".join(out)
+
+
+def _reports(text: str) -> tuple[list[str], list[str], list[tuple[int, int]]]:
+    """The lines with their ends, without them and colours, and where reports start and end in them."""
+    if not _may_hold_report(text):
+        return [], [], []
+    raw = re.findall(r"[^\n]*\n|[^\n]+", text)
+    if "\x1b" in text or "[" in text:
+        lines = [strip_colours(line.rstrip("\r\n")) for line in raw]
+    else:
+        lines = [line.rstrip("\r\n") for line in raw]
+    reports: list[tuple[int, int]] = []
     at = 0
     while at < len(raw):
-        end = _report_end(lines, at) if _HEADER.match(lines[at]) else at
-        if end == at:
-            out.append(raw[at])
-            at += 1
-            continue
-        first = at if first < 0 else first
-        inside += sum(1 for line in lines[at:end] if line)
-        out.extend(_short_report(raw, lines, at, end))
-        at = end
-    return out, first, inside, filled
+        end = _report_end(lines, at) if lines[at][:1] in _HEADER_STARTS and _HEADER.match(lines[at]) else at
+        if end > at:
+            reports.append((at, end))
+        at = max(end, at + 1)
+    return raw, lines, reports
+
+
+def _may_hold_report(text: str) -> bool:
+    """Whether a line may be the header of a report; colours can hide where it starts."""
+    if "On branch " not in text and "HEAD detached" not in text and "## " not in text and "Not currently" not in text:
+        return False
+    return "\x1b" in text or "[" in text or _ANY_HEADER.search(text) is not None
 
 
 def _report_end(lines: list[str], start: int) -> int:
@@ -86,7 +102,9 @@ def _report_end(lines: list[str], start: int) -> int:
     last = at
     while at < len(lines):
         line = lines[at]
-        if short:
+        if signs and not short and line[:1] == "\t" and _ENTRY.match(line):
+            pass
+        elif short:
             if not _SHORT_ENTRY.match(line):
                 break
             signs += 1
@@ -114,40 +132,40 @@ def _short_report(raw: list[str], lines: list[str], start: int, end: int) -> lis
             at += 1
             continue
         label = entry[2] or ""
+        entries = [entry]
         stop = at + 1
         while stop < end and (other := pattern.match(lines[stop])) and (other[2] or "") == label:
+            entries.append(other)
             stop += 1
         if stop - at > LONG_LIST and not _UNMERGED.match(label):
-            out.extend(_grouped(raw, lines, at, stop, pattern))
+            out += _grouped(raw[at:stop], entries)
         else:
-            out.extend(lines[i] + _line_end(raw[i]) for i in range(at, stop))
+            out += [kept.string + _line_end(whole) for kept, whole in zip(entries, raw[at:stop], strict=True)]
         at = stop
     return out
 
 
-def _grouped(raw: list[str], lines: list[str], start: int, stop: int, pattern: re.Pattern[str]) -> list[str]:
+def _grouped(raw: list[str], entries: list[re.Match[str]]) -> list[str]:
     """Entries of one label: folders with several of them become one line."""
     folders: list[str] = []
     count: dict[str, int] = {}
-    for at in range(start, stop):
-        entry = pattern.match(lines[at])
-        path = entry[3] if entry else ""
+    for entry in entries:
+        path = entry[3]
+        folder = path.rstrip("/").rpartition("/")[0]
         # Renames name two paths, quotes hide a space or an odd character: such lines stay.
-        groupable = "/" in path.rstrip("/") and " -> " not in path and '"' not in path and not _GROUPED.match(path)
-        folder = path.rstrip("/").rpartition("/")[0] if groupable and not _aside(path) else ""
+        if folder and (" -> " in path or '"' in path or _aside(path) or ("…" in path and _GROUPED.match(path))):
+            folder = ""
         folders.append(folder)
         if folder:
             count[folder] = count.get(folder, 0) + 1
     out: list[str] = []
     told: set[str] = set()
-    for at, folder in zip(range(start, stop), folders, strict=True):
+    for whole, entry, folder in zip(raw, entries, folders, strict=True):
         if count.get(folder, 0) < MIN_GROUP:
-            out.append(lines[at] + _line_end(raw[at]))
+            out.append(entry.string + _line_end(whole))
         elif folder not in told:
             told.add(folder)
-            entry = pattern.match(lines[at])
-            lead = lines[at][: entry.start(3)] if entry else ""
-            out.append(f"{lead}{folder}/… ({count[folder]} files){_line_end(raw[at])}")
+            out.append(f"{entry[1]}{entry[2] or ''}{folder}/… ({count[folder]} files){_line_end(whole)}")
     return out
 
 
@@ -164,8 +182,11 @@ def matches(tool_name: str, output: str) -> bool:
     """True for an output of a shell (or an unknown tool) that opens with a status report, or mostly is one."""
     if tool_class(tool_name) not in ("shell", ""):
         return False
-    _, first, inside, filled = _compacted(output)
-    return inside >= 2 and (first <= HEAD_LINES or 2 * inside > filled)
+    _, lines, reports = _reports(output)
+    inside = sum(1 for start, end in reports for line in lines[start:end] if line)
+    if inside < 2:
+        return False
+    return reports[0][0] <= HEAD_LINES or 2 * inside > sum(1 for line in lines if line)
 
 
 def matches_context(context: ToolContext) -> bool:

@@ -77,7 +77,7 @@ def html_to_text(text: str) -> str:
         if close < 0:
             page.literal(piece)
         else:
-            if piece[:close].count('"') % 2 or piece[:close].count("'") % 2:
+            if piece.count('"', 0, close) % 2 or piece.count("'", 0, close) % 2:
                 close = _tag_end(piece, close)
             hidden = page.tag(piece[:close], piece[close + 1 :])
             if hidden:
@@ -100,6 +100,8 @@ class _Page:
         self.after_link = False
         self.cells = False
         self.open_literal = False
+        # What is known of tags: the element's name, "" for none, and whether it closes one.
+        self.names: dict[str, tuple[str, bool]] = {}
 
     def write(self, text: str) -> None:
         """Add text of the page, entities not yet decoded."""
@@ -128,12 +130,15 @@ class _Page:
             else:
                 self.literal(f"{tag}>{rest}")
             return ""
-        match = _NAME.match(tag)
-        name = match[1].lower() if match else ""
-        if name not in _KNOWN:
+        known = self.names.get(tag)
+        if known is None:
+            match = _NAME.match(tag)
+            name = match[1].lower() if match else ""
+            known = self.names[tag] = (name if name in _KNOWN else "", tag.startswith("/"))
+        name, closing = known
+        if not name:
             self.literal(f"{tag}>{rest}")
             return ""
-        closing = tag.startswith("/")
         if name in _HIDDEN and not closing and not tag.endswith("/"):
             return name
         if name == "a":

@@ -23,11 +23,13 @@ from pipeline.rules.base import (
 from pipeline.rules.builtin import BUILTIN_RULES, HTML_RULE_ID
 from pipeline.rules.commands import simple_commands
 from pipeline.rules.dedup_elide import FALLBACK_RULE_ID, fold_and_elide, holds_elision
-from pipeline.rules.failures import NO_FAILURES, find_failures
+from pipeline.rules.failures import LastScan
 from pipeline.rules.guard import lost_failures, lost_from_page, lost_lines
 from pipeline.rules.json_text import is_json_or_lines
 from pipeline.rules.marks import holds_mark
 from pipeline.rules.protected import Part, split_protected, splits_line
+from pipeline.rules.test_output import RULE as TEST_RULE
+from pipeline.rules.test_output import compact_test_output
 from pipeline.rules.tool_classes import file_kind, tool_class
 
 _STUB_STARTS = ("<persisted-output>", "[OpenViking tool result externalized]")
@@ -186,13 +188,13 @@ def _is_open(part: Part, case: _Case) -> bool:
 
 def _compact_part(text: str, case: _Case) -> tuple[str, str]:
     """Shorten one piece of text that holds nothing to protect."""
-    failures = None
+    scan = LastScan()
     structured = is_json_or_lines(text)
     refused = ""
     for rule in (*case.options.rules, *BUILTIN_RULES):
         if not _applies(rule, text, case):
             continue
-        short = rule.compact(text)
+        short = compact_test_output(text, scan.numbers) if rule is TEST_RULE else rule.compact(text)
         if short == text:
             # The rule knows this kind of text and finds nothing to drop: the fallback would know it less.
             return text, LOW_SAVINGS
@@ -200,32 +202,39 @@ def _compact_part(text: str, case: _Case) -> tuple[str, str]:
             refused = STRUCTURED
         elif not _saves(text, short, case):
             refused = LOW_SAVINGS
-        elif not case.guarded or (rule.id == HTML_RULE_ID and not lost_from_page(text, short)):
+        elif (
+            not case.guarded
+            or (rule.id == HTML_RULE_ID and not lost_from_page(text, short))
+            or not lost_lines(_lines_at(text.split("\n"), scan.numbers(text)), short)
+        ):
             return short, rule.id
         else:
-            failures = find_failures(text)
-            if not lost_lines(failures.lines, short):
-                return short, rule.id
             refused = FAILURE_FALLBACK
         break
     if structured:
         return text, STRUCTURED
     if _is_diff(text):
         return text, refused or POLICY
-    if failures is None:
-        failures = find_failures(text) if case.guarded else NO_FAILURES
+    lines = text.split("\n")
+    numbers = scan.numbers(text) if case.guarded else []
+    failing = _lines_at(lines, numbers)
     short = fold_and_elide(
         text,
-        failures.numbers,
+        numbers,
         head_lines=case.head_lines,
         tail_lines=case.tail_lines,
         shorten_urls=case.shorten_urls,
+        lines=lines,
     )
     if not _saves(text, short, case):
         return text, refused if refused == FAILURE_FALLBACK else LOW_SAVINGS
-    if lost_lines(failures.lines, short):
+    if lost_lines(failing, short):
         return text, FAILURE_FALLBACK
     return short, FALLBACK_RULE_ID
+
+
+def _lines_at(lines: list[str], numbers: list[int]) -> list[str]:
+    return [lines[number] for number in numbers]
 
 
 def _applies(rule: CompactionRule, text: str, case: _Case) -> bool:

@@ -42,7 +42,7 @@ def split_protected(text: str) -> list[Part]:
     header = _HEADER.match(text)
     start = 0 if header is None else header.end()
     spans = [(0, start)] if start else []
-    if any(word in text for word in _WORDS):
+    if ("<" in text or "[" in text) and any(word in text for word in _WORDS):
         spans += _marked_spans(text, start)
     if not spans:
         return [Part(text, False)]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from pipeline.rules.ansi import strip_colours
-from pipeline.rules.failure_words import COMPARES_HINT, VOLATILE_HINT
+from pipeline.rules.failure_words import COMPARES_HINT, VOLATILE_HINT, compiled, quick_search, sub_found
 
 FOLD_SUFFIX = re.compile(r"  \(×([0-9]{1,12})\)(?=\r*\Z)")
 """The count that folding leaves behind a line."""
@@ -26,8 +26,8 @@ _UNIT = (
 )
 # One pass over the line; which group matches tells the kind, so that a time never equals a percentage. Nothing starts
 # within a word, which is tested first: it rules out most places.
-_VOLATILE = re.compile(
-    r"(?<![0-9a-z])(?:(?=[0-9])(?:"
+_WITHIN = (
+    r"(?=[0-9])(?:"
     # Timestamps: with a day, of web servers, a time alone.
     rf"((?<![_.-]){_DAY}(?:[T _,]{{1,2}}{_TIME}|T[0-9]{{2}}:[0-9]{{2}}){_ZONE}"
     rf"|[0-9]{{1,2}}/{_MONTH}/[0-9]{{4}}:{_TIME}(?: [+-][0-9]{{4}})?|[0-9]{{1,2}} {_MONTH}{_YEAR},? {_TIME}{_ZONE}"
@@ -49,13 +49,28 @@ _VOLATILE = re.compile(
     rf"|({_COUNTER}[\"']?(?: (?:count|number|no\.?|left|remaining))?[ :=(#]{{0,3}}[0-9]{{1,9}}"
     r"(?: ?(?:/|of|out of) ?[0-9]{1,9})?(?!\w|\.[0-9]|:[0-9]))"
     r"|((?:pid|process id|thread id|tid)[ :=#]{1,3}[0-9]{1,10}(?!\w))"
-    r"))"
-    # What stands at the start only: a day, the seconds of a kernel, a level with its time, a process id.
-    rf"|^(?:(\s{{0,8}}[\[(]?{_DAY}(?![\w-])|\[ {{0,8}}[0-9]{{1,10}}\.[0-9]{{3,9}}\]"
+    r")"
+)
+# What stands at the start only: a day, the seconds of a kernel, a level with its time, a process id.
+_AT_START = (
+    rf"^(?:(\s{{0,8}}[\[(]?{_DAY}(?![\w-])|\[ {{0,8}}[0-9]{{1,10}}\.[0-9]{{3,9}}\]"
     r"|[EFWI][0-9]{4} [0-9:.]{8,15} {1,8}[0-9]{1,8}(?= ))|(\s{0,8}\[[0-9]{3,10}\](?!\w)))"
-    # A process id behind a program's name.
-    r"|(?<=[a-z0-9_-])(\[[0-9]{3,10}\])(?=: )",
-    re.IGNORECASE,
+)
+# A process id behind a program's name.
+_BEHIND_NAME = r"(?<=[a-z0-9_-])(\[[0-9]{3,10}\])(?=: )"
+_VOLATILE = re.compile(rf"(?<![0-9a-z])(?:{_WITHIN})|{_AT_START}|{_BEHIND_NAME}", re.IGNORECASE)
+
+
+def _relaxed(pattern: str) -> str:
+    """A pattern for re2 that matches at least where `pattern` does: what looks around is gone, nothing is possessive."""
+    pattern = re.sub(r"\(\?<?[=!][^()]*\)", "", pattern)
+    return re.sub(r"([*+?}])\+", r"\1", pattern).replace(r"\s", r"[\x00- ?\x80-\xff]")
+
+
+# Where in a line one of them can start, or the "_" before it: `_VOLATILE` alone takes several times as long. Each
+# character is a byte, "?" beyond Latin-1; those that are an ASCII letter or a unit in another case are left to it.
+_search_volatile = quick_search(
+    compiled(rf"(?:\b|_)(?:{_relaxed(_WITHIN)})|{_relaxed(_AT_START)}|{_relaxed(_BEHIND_NAME)}")
 )
 # What takes the place of each group; "" puts it back, and of a counter only the number goes.
 _BLANKS = (
@@ -65,11 +80,15 @@ _BLANKS = (
 # The start of most log lines, so often met that it has its own, quick pattern.
 _TIME_FIRST = re.compile(rf"(\s{{0,8}}[\[(\"]?){_DAY}[T _,]{{1,2}}{_TIME}{_ZONE}", re.IGNORECASE)
 # From here on a line says what was expected and what came instead; nothing in it is noise.
-_COMPARES = re.compile(
+_COMPARES_TEXT = (
     r"\bexpect\w*|\b(?:got|wants?|wanted|received|actual|should|instead|but was|must be|to be|assert\w*)\b"
-    r"|[!=]=|(?:left|right):",
-    re.IGNORECASE,
+    r"|[!=]=|(?:left|right):"
 )
+_COMPARES = re.compile(_COMPARES_TEXT, re.IGNORECASE)
+_search_compares = quick_search(compiled(_COMPARES_TEXT))
+_search_volatile_hint = quick_search(VOLATILE_HINT)
+_search_compares_hint = quick_search(COMPARES_HINT)
+_FOLDS_TO_ASCII = re.compile("[\u017f\u212a\u0130\u0131\u00b5\u03bc\u039c]")
 _BRACKETS_AT_END = re.compile(r" ?\([^()]{1,80}\)[\s.]{0,8}$")
 # A process id alone in brackets behind a line's time; behind one that is not at the start it is not looked for.
 _PID_BEHIND_TIME = re.compile(r"([\])]? ?)\[[0-9]{1,10}\](?!\w)")
@@ -105,18 +124,32 @@ def failure_key(line: str) -> str:
             start = start + pid[1] + "<pid>"
             line = line[pid.end() :]
     data = line.encode("utf-8", "surrogatepass")
-    if VOLATILE_HINT.search(data) is None:
+    if _search_volatile_hint(data, 0, len(data))[0][0] < 0:
         return start + line
-    compares = _COMPARES.search(line) if COMPARES_HINT.search(data) is not None else None
-    if compares is None:
-        return start + _VOLATILE.sub(_blank, line)
-    cut = compares.start()
+    cut, cut_end = _compared(line, data)
+    if cut < 0:
+        return start + _blanked(line)
     at_end = _BRACKETS_AT_END.search(line, max(cut, len(line) - 100))
     end = len(line)
     # Brackets at the end hold no noise where they are all that is compared.
-    if at_end is not None and at_end.start() > compares.end() + 1 and _COMPARES.search(at_end[0]) is None:
+    if at_end is not None and at_end.start() > cut_end + 1 and _COMPARES.search(at_end[0]) is None:
         end = at_end.start()
-    return start + _VOLATILE.sub(_blank, line[:cut]) + line[cut:end] + _VOLATILE.sub(_blank, line[end:])
+    return start + _blanked(line[:cut]) + line[cut:end] + _blanked(line[end:])
+
+
+def _compared(line: str, data: bytes) -> tuple[int, int]:
+    """Where a line first speaks of what was expected and what came; (-1, -1) if it does not."""
+    if line.isascii():
+        return _search_compares(data, 0, len(data))[0]
+    found = _COMPARES.search(line) if _search_compares_hint(data, 0, len(data))[0][0] >= 0 else None
+    return (-1, -1) if found is None else found.span()
+
+
+def _blanked(line: str) -> str:
+    """A line with its volatile parts blanked."""
+    if not line.isascii() and _FOLDS_TO_ASCII.search(line) is not None:
+        return _VOLATILE.sub(_blank, line)
+    return sub_found(_VOLATILE, _search_volatile, _blank, line)
 
 
 def bare_line(line: str) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection
 
 from pipeline.rules.ansi import strip_colours
 from pipeline.rules.base import CompactionRule, ToolContext
 from pipeline.rules.commands import simple_commands
-from pipeline.rules.failures import find_failures
+from pipeline.rules.failures import failure_numbers
 from pipeline.rules.noise import count, elide_runs, encoded, line_pattern
 from pipeline.rules.tool_classes import tool_class
 
@@ -122,11 +123,15 @@ _TEST_WORD = re.compile(r"(?:^|[-_/:.=@])(?:tests?|specs?|check|verify|e2e|nexte
 _BUILDS = frozenset({"gradle", "gradlew", "mvn", "mvnw"})
 
 
-def compact_test_output(text: str) -> str:
+def compact_test_output(text: str, failing: Callable[[str], Collection[int]] = failure_numbers) -> str:
     """Count and drop the passing tests of a run.
 
     Runs of lines that only say that a test passed become `… [N passing test lines elided] …`. All else stays in
     order: failures with their blocks, output that tests wrote, warnings, the summary of green runs, too.
+
+    Args:
+        text: the output of the run.
+        failing: gives the 0-based numbers of a text's failure lines.
 
     Returns:
         The text without colour codes and passing tests; the text itself when it holds no such run.
@@ -135,7 +140,7 @@ def compact_test_output(text: str) -> str:
     if _NOISE_LINES.search(encoded(plain)) is None:
         return text
     # Names of tests may hold words that count as a failure; such lines stay, whatever they mean.
-    short = elide_runs(plain, _RUNS, NOUN, announces=_ANNOUNCE_LINE, keeps=find_failures(plain).numbers)
+    short = elide_runs(plain, _RUNS, NOUN, announces=_ANNOUNCE_LINE, keeps=failing(plain))
     return text if short == plain else short
 
 

@@ -13,7 +13,9 @@ MAX_URL_CHARS = 80
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]{0,15}\Z", re.IGNORECASE)
 _SCHEME_CHARS = 17
 # A URL ends at white space, quotes, brackets, and at the sign of what was shortened before.
-_REST = re.compile(r"[^\s\"'`<>()\[\]{}|\\^…\x00-\x1f\x7f]*+")
+_URL_CHAR = r"[^\s\"'`<>()\[\]{}|\\^…\x00-\x1f\x7f]"
+_REST = re.compile(rf"{_URL_CHAR}*+")
+_LONG_REST = re.compile(rf"://{_URL_CHAR}{{{MAX_URL_CHARS - _SCHEME_CHARS - 1}}}")
 _SENTENCE_END = ".,;:!?*_~"
 
 
@@ -45,6 +47,11 @@ def shorten_urls_outside(text: str, failing: Collection[int]) -> str:
         if len(line) > MAX_URL_CHARS and number not in whole:
             lines[number] = shorten_line(line)
     return "\n".join(lines)
+
+
+def holds_long_url(text: str) -> bool:
+    """Whether `shorten_line` may shorten a URL in a text, or in a part of it."""
+    return "://" in text and _LONG_REST.search(text) is not None
 
 
 def shorten_line(line: str) -> str:

@@ -195,7 +195,7 @@ def test_a_pack_that_lost_bytes_is_refused_and_nothing_is_changed(tmp_path: Path
         os.truncate(first, committed[1] - 1)
     with open(second, "ab") as pack:
         pack.write(b"torn")
-    with pytest.raises(LedgerError, match=r"000001\.pack: need \d+ committed bytes, it .*compactd repair"):
+    with pytest.raises(LedgerError, match=r"000001\.pack: need \d+ committed bytes, it .*a new --state"):
         opened(tmp_path, committed)
     assert second.stat().st_size == committed[2] + 4
 
@@ -280,9 +280,9 @@ DAMAGED_PACKS = [
 def test_damage_is_told_with_pack_and_offset(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "000003.pack").write_bytes(data)
     reader = VaultReader(str(tmp_path))
-    with pytest.raises(LedgerError, match=r"000003\.pack: .*\b0\b.*compactd repair"):
+    with pytest.raises(LedgerError, match=r"000003\.pack: .*\b0\b.*a new --state"):
         list(reader.entries(3, len(data)))
-    with pytest.raises(LedgerError, match=r"000003\.pack: .*\b0\b.*compactd repair"):
+    with pytest.raises(LedgerError, match=r"000003\.pack: .*\b0\b.*a new --state"):
         reader.value(ValueRow(1, digest16(b"ab"), 3, 0, HEADER.size, 2))
 
 
