@@ -17,8 +17,8 @@ CREATE TABLE name(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
 CREATE TABLE root(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, path BLOB NOT NULL UNIQUE);
 
 -- One source file. `rel` is its path below the root, `out_rel` the output's path below <out>/<root name> (bytes).
--- `generation` is the current one, 0 before the first is complete. `moved_from`: its old path below <out> while a rename
--- of the output is under way.
+-- `generation` is the current one, 0 before the first is complete. `moved_from`: its old path below <out> while a
+-- rename of the output is under way.
 CREATE TABLE session(
   id INTEGER PRIMARY KEY, root INTEGER NOT NULL, rel BLOB NOT NULL, out_rel BLOB NOT NULL,
   generation INTEGER NOT NULL DEFAULT 0, dev INTEGER NOT NULL DEFAULT 0, inode INTEGER NOT NULL DEFAULT 0,

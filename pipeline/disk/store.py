@@ -177,6 +177,10 @@ class Store:
             LedgerError: the output is not what the ledger says.
         """
         writing = self._writing_of(parcel)
+        if writing.finishes:
+            # The generation takes its place before anything is added that may be half a record.
+            self.commit()
+            writing = self._writing_of(parcel)
         output = self._output(writing)
         begins = parcel.checkpoint.src_off - parcel.source_bytes
         if begins != writing.src_end:

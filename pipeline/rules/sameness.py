@@ -62,12 +62,12 @@ _VOLATILE = re.compile(rf"(?<![0-9a-z])(?:{_WITHIN})|{_AT_START}|{_BEHIND_NAME}"
 
 
 def _relaxed(pattern: str) -> str:
-    """A pattern for re2 that matches at least where `pattern` does: what looks around is gone, nothing is possessive."""
+    """A pattern for re2 that matches at least where `pattern` does: no looking around, nothing possessive."""
     pattern = re.sub(r"\(\?<?[=!][^()]*\)", "", pattern)
     return re.sub(r"([*+?}])\+", r"\1", pattern).replace(r"\s", r"[\x00- ?\x80-\xff]")
 
 
-# Where in a line one of them can start, or the "_" before it: `_VOLATILE` alone takes several times as long. Each
+# Where in a line one can start, or the "_" before it: `_VOLATILE` alone takes several times as long. Each
 # character is a byte, "?" beyond Latin-1; those that are an ASCII letter or a unit in another case are left to it.
 _search_volatile = quick_search(
     compiled(rf"(?:\b|_)(?:{_relaxed(_WITHIN)})|{_relaxed(_AT_START)}|{_relaxed(_BEHIND_NAME)}")

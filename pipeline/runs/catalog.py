@@ -11,9 +11,9 @@ from pipeline.disk.reader import ReadAt, read_at
 from pipeline.disk.scan import COMPRESSED, Found
 from pipeline.disk.store import Store
 from pipeline.errors import SourceError
-from pipeline.formats.detect import detect_bytes
+from pipeline.formats.detect import HEAD_BYTES, detect_bytes
 from pipeline.formats.registry import FORMATS, UNKNOWN
-from pipeline.runs.reading import HEAD_BYTES, Opening
+from pipeline.runs.reading import Opening
 
 
 @dataclass(frozen=True, slots=True)

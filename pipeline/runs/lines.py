@@ -7,14 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pipeline.errors import UsageError
-from pipeline.formats.detect import detect
+from pipeline.formats.detect import HEAD_BYTES, detect_bytes
 from pipeline.formats.registry import FORMATS, UNKNOWN
 from pipeline.records import TOO_LONG, Note, Record
 from pipeline.settings import Settings
 from pipeline.stages.base import Batch, new_state
 from pipeline.stages.chain import build_chain
-
-LOOK_AT = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +51,12 @@ def compact_lines(
     """
     settings = config or Settings()
     source = iter(lines)
-    first = list(itertools.islice(source, LOOK_AT))
-    name = (detect(first) or UNKNOWN) if format == "auto" else format
-    if name not in FORMATS:
+    first: list[bytes] = []
+    name = format
+    if format == "auto":
+        first = _head(source)
+        name = detect_bytes(b"".join(first)[:HEAD_BYTES]) or UNKNOWN
+    elif format not in FORMATS:
         raise UsageError(f"format: need one of {', '.join(FORMATS)} or auto, got {format!r}")
     chain = build_chain(settings, verb="digest")
     state = new_state(FORMATS[name], settings)
@@ -65,3 +66,15 @@ def compact_lines(
             record.reason, record.piece = TOO_LONG, True
         chain(Batch(0, state, [record]))
         yield CompactedRecord(ordinal, raw, record.output, tuple(record.notes), record.reason)
+
+
+def _head(lines: Iterator[bytes]) -> list[bytes]:
+    """The lines that hold the first `HEAD_BYTES`, or all there are."""
+    first: list[bytes] = []
+    size = 0
+    for line in lines:
+        first.append(line)
+        size += len(line)
+        if size >= HEAD_BYTES:
+            break
+    return first

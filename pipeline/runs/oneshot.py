@@ -12,13 +12,11 @@ from typing import BinaryIO
 from pipeline.disk.reader import BUFFER_BYTES, ReadAt, SourceReader, read_at
 from pipeline.errors import OutputError, SourceError, UsageError
 from pipeline.formats.base import Format
-from pipeline.formats.detect import detect_bytes
+from pipeline.formats.detect import HEAD_BYTES, detect_bytes
 from pipeline.formats.registry import FORMATS, UNKNOWN
 from pipeline.settings import Settings
 from pipeline.stages.base import Batch, new_state
 from pipeline.stages.chain import build_chain
-
-HEAD_BYTES = 64 * 1024
 
 
 def compact_file(source: str | None, target: str | None, *, format: str, settings: Settings) -> dict[str, int]:

@@ -10,15 +10,13 @@ from typing import BinaryIO
 from pipeline.disk.identity import MARKER_BYTES, NO_IDENTITY, Identity, same_content, signed_hash
 from pipeline.disk.reader import BUFFER_BYTES, ReadAt, SourceReader, read_at
 from pipeline.errors import SourceError
-from pipeline.formats.detect import detect_bytes
+from pipeline.formats.detect import HEAD_BYTES, detect_bytes
 from pipeline.formats.registry import FORMATS, UNKNOWN
 from pipeline.parcels import Checkpoint
 from pipeline.records import Record
 from pipeline.settings import Settings
 from pipeline.stages.base import Batch, SessionState, new_state
 from pipeline.stages.chain import replay
-
-HEAD_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,7 @@ DATA = HEAD + short(1) + b"\n\xff\n" + short(2) + b'{"long":"' + b"z" * 5000 + b
 
 
 def lines_of(data: bytes) -> list[bytes]:
-    return [part for part in (piece + b"\n" for piece in data.split(b"\n")[:-1])] + (
-        [data.rpartition(b"\n")[2]] if data.rpartition(b"\n")[2] else []
-    )
+    return data.splitlines(keepends=True)
 
 
 def test_each_line_gives_one_record_with_what_became_of_it() -> None:
