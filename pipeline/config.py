@@ -9,7 +9,9 @@ from typing import Any
 
 from pipeline.errors import ConfigError
 from pipeline.keys import KINDS, ROOT, SECTIONS, TOP, Kind
-from pipeline.settings import RootSettings, Settings
+from pipeline.rule_tables import rules_of
+from pipeline.settings import RootSettings, RuleSettings, Settings
+from pipeline.trust import is_trusted, project_file
 
 PREFIX = "COMPACTD_"
 CONFIG_VARIABLE = "COMPACTD_CONFIG"
@@ -35,16 +37,22 @@ class Loaded:
             "flag --name".
         path: the file that was read, "" if there was none.
         looked_at: where a file was looked for.
+        untrusted: a project's rule file that is not used, since its content is not trusted; "" if there is none.
     """
 
     settings: Settings
     origins: dict[str, str]
     path: str
     looked_at: str
+    untrusted: str = ""
 
 
 def load(
-    *, path: str | None = None, flags: Mapping[str, str | None] | None = None, environ: Mapping[str, str]
+    *,
+    path: str | None = None,
+    flags: Mapping[str, str | None] | None = None,
+    environ: Mapping[str, str],
+    project: str | None = None,
 ) -> Loaded:
     """Put the settings together: flags before environment before file before defaults.
 
@@ -54,6 +62,8 @@ def load(
         flags: key -> text as for an environment variable; None values were not given. Their paths, and those of the
             environment, are relative to the current folder, those of the file to its folder.
         environ: the environment.
+        project: a folder; the rules of the project around it come before those of the config file, if its rule file
+            is trusted.
 
     Raises:
         ConfigError: with place, need and what came.
@@ -62,7 +72,7 @@ def load(
     """
     named = path if path is not None else environ.get(CONFIG_VARIABLE)
     looked_at = named if named is not None else default_path()
-    document = _read(looked_at, required=named is not None)
+    document = None if named is None and not os.path.lexists(looked_at) else _parsed(read_bytes(looked_at), looked_at)
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     if document is not None:
@@ -72,27 +82,51 @@ def load(
         if text is not None:
             flag = f"--{key.rpartition('.')[2].replace('_', '-')}"
             _take_text(key, text, flag, f"flag {flag}", values, origins)
-    return _loaded(values, origins, looked_at if document is not None else "", looked_at)
+    untrusted = _take_project(project, values, origins) if project is not None else ""
+    return _loaded(values, origins, looked_at if document is not None else "", looked_at, untrusted)
 
 
 def default_path() -> str:
     """The config file in the user's config folder."""
+    return os.path.join(config_folder(), "compactd.toml")
+
+
+def config_folder() -> str:
+    """The user's config folder."""
     import platformdirs
 
-    return os.path.join(platformdirs.user_config_dir("compactd", appauthor=False), "compactd.toml")
+    return platformdirs.user_config_dir("compactd", appauthor=False)
 
 
-def _read(path: str, *, required: bool) -> dict[str, Any] | None:
-    """The TOML document; None if there is no file and none is required."""
+def rules_in(data: bytes, path: str) -> tuple[RuleSettings, ...]:
+    """The rules of a project's rule file.
+
+    Raises:
+        ConfigError: it is wrong, or has more than [[rule]] tables.
+    """
+    document = _parsed(data, path)
+    for name in document:
+        if name != "rule":
+            raise ConfigError(f"{path}: need only [[rule]] tables, got {_shown(name)}")
+    return rules_of(document.get("rule", []), path)
+
+
+def read_bytes(path: str) -> bytes:
+    """A file's content.
+
+    Raises:
+        ConfigError: it is missing or cannot be read.
+    """
     try:
         with open(path, "rb") as file:
-            data = file.read()
+            return file.read()
     except FileNotFoundError:
-        if not required:
-            return None
         raise ConfigError(f"{path}: need a config file, it is missing") from None
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path}: cannot read: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _parsed(data: bytes, path: str) -> dict[str, Any]:
     import tomllib
 
     try:
@@ -112,6 +146,9 @@ def _take_document(document: dict[str, Any], path: str, values: dict[str, Any], 
         elif name == "root":
             values[name] = _roots(value, path, folder)
             origins[name] = path
+        elif name == "rule":
+            values[name] = rules_of(value, path)
+            origins[name] = path
         elif name in KINDS:
             if not isinstance(value, dict):
                 raise ConfigError(f"{path}: {name}: need a table, [{name}], got {_shown(value)}")
@@ -121,7 +158,20 @@ def _take_document(document: dict[str, Any], path: str, values: dict[str, Any], 
                 values[f"{name}.{key}"] = _accepted(KINDS[name][key], item, f"{path}: {name}.{key}")
                 origins[f"{name}.{key}"] = path
         else:
-            raise ConfigError(f"{path}: need one of {', '.join((*TOP, 'root', *KINDS))}, got {_shown(name)}")
+            raise ConfigError(f"{path}: need one of {', '.join((*TOP, 'root', 'rule', *KINDS))}, got {_shown(name)}")
+
+
+def _take_project(folder: str, values: dict[str, Any], origins: dict[str, str]) -> str:
+    """Put a project's rules before the user's; gives the path of its rule file if that is not trusted."""
+    path = project_file(folder)
+    if path is None:
+        return ""
+    data = read_bytes(path)
+    if not is_trusted(path, data, config_folder()):
+        return path
+    values["rule"] = (*rules_in(data, path), *values.get("rule", ()))
+    origins["rule"] = f"{path}, {origins['rule']}" if "rule" in origins else path
+    return ""
 
 
 def _roots(tables: Any, path: str, folder: str) -> tuple[RootSettings, ...]:
@@ -176,7 +226,7 @@ def _take_text(key: str, text: str, place: str, origin: str, values: dict[str, A
     origins[key] = origin
 
 
-def _loaded(values: dict[str, Any], origins: dict[str, str], path: str, looked_at: str) -> Loaded:
+def _loaded(values: dict[str, Any], origins: dict[str, str], path: str, looked_at: str, untrusted: str) -> Loaded:
     for name in TOP:
         if name not in values:
             values[name] = _default_folder(name)
@@ -187,9 +237,15 @@ def _loaded(values: dict[str, Any], origins: dict[str, str], path: str, looked_a
         sections[section] = cls(
             **{key: values[f"{section}.{key}"] for key in KINDS[section] if f"{section}.{key}" in values}
         )
-    settings = Settings(out=values["out"], state=values["state"], roots=values.get("root", ()), **sections)
-    keys = [*TOP, "root", *(f"{section}.{key}" for section, kinds in KINDS.items() for key in kinds)]
-    return Loaded(settings, {key: origins.get(key, DEFAULT) for key in keys}, path, looked_at)
+    settings = Settings(
+        out=values["out"],
+        state=values["state"],
+        roots=values.get("root", ()),
+        rules=values.get("rule", ()),
+        **sections,
+    )
+    keys = [*TOP, "root", "rule", *(f"{section}.{key}" for section, kinds in KINDS.items() for key in kinds)]
+    return Loaded(settings, {key: origins.get(key, DEFAULT) for key in keys}, path, looked_at, untrusted)
 
 
 def _default_folder(name: str) -> str:

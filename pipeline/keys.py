@@ -20,7 +20,7 @@ from pipeline.settings import (
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-FORMAT_NAMES = ("auto", "claude-code", "openviking", "openclaw", "codex", "chat", "gemini")
+FORMAT_NAMES = ("auto", "claude-code", "openviking", "openclaw", "codex", "chat", "gemini", "gemini-jsonl")
 """What `--format` and a root's `format` may say."""
 
 MAX_WHOLE = 1 << 40
@@ -144,7 +144,7 @@ KINDS: dict[str, dict[str, Kind]] = {
         "min_savings": _number("a number from 0 to 1", lambda value: 0 <= value <= 1),
         "head_lines": _whole(0),
         "tail_lines": _whole(0),
-        "file_reads": _POLICY,
+        "file_reads": _choice("whole", "elide", "outline"),
         "searches": _POLICY,
         "listings": _POLICY,
         "diffs": _POLICY,

@@ -26,6 +26,11 @@ class Checkpoint:
     inode: int = 0
 
 
+def signed(hash: int) -> int:
+    """A 64-bit hash as SQLite keeps it: a signed integer."""
+    return hash - (1 << 64) if hash >= 1 << 63 else hash
+
+
 RecordValues = tuple[int, int, int, int, int, str, str, str]
 """ordinal, src_off, src_len, out_len, hash8 (signed), day ("" = unknown), outcome, reason."""
 
@@ -52,6 +57,8 @@ class Parcel:
     edits: int = 0
     complete: bool = True
     """False when the batch ends inside a too long record: its bytes are written, nothing is committed yet."""
+    given: str = ""
+    """"" when the content told the format; "+name" when the user gave it with a command, "@name" for a whole root."""
 
     @property
     def record_count(self) -> int:

@@ -36,6 +36,10 @@ class Outcome(StrEnum):
     UNDECODED = "undecoded"
 
 
+# Looking up a member of an enumeration is slow, and these are asked for at each record.
+_UNTOUCHED, _EDITED, _UNDECODED = Outcome.UNTOUCHED, Outcome.EDITED, Outcome.UNDECODED
+
+
 class Where(StrEnum):
     """Where the mark goes in an edited value (design.md, 5.2, "Marks")."""
 
@@ -93,6 +97,8 @@ class Site:
     media: str = ""
     """Media type of a base64 string; "" if it is unknown, or if the value tells it itself."""
     document: int = 0
+    inside: Path | None = None
+    """If set, `path` leads to a string that holds JSON, and this on to `value` in it."""
     decisions: list[Decision] = field(default_factory=list)
     """What the stages decided: a note each, with its plan where something is to be edited."""
 
@@ -136,6 +142,8 @@ class Plan:
     note: Note
     copy: bool = False
     tail: str = ""
+    inside: Path | None = None
+    """If set, `path` leads to a string that holds JSON, and this on to the value in it."""
 
 
 Decision: TypeAlias = "tuple[Note, Plan | None]"
@@ -190,5 +198,5 @@ class Record:
     @property
     def outcome(self) -> Outcome:
         if self.reason:
-            return Outcome.UNDECODED
-        return Outcome.EDITED if self.edits else Outcome.UNTOUCHED
+            return _UNDECODED
+        return _EDITED if self.edits else _UNTOUCHED

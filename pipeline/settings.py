@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 Shape = Literal["auto", "summary", "in-place"]
 Policy = Literal["whole", "elide"]
+ReadPolicy = Literal["whole", "elide", "outline"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +31,41 @@ class ToolResultSettings:
     min_savings: float = 0.05
     head_lines: int = 40
     tail_lines: int = 20
-    file_reads: Policy = "elide"
+    file_reads: ReadPolicy = "elide"
     searches: Policy = "elide"
     listings: Policy = "elide"
     diffs: Policy = "whole"
     reports: Policy = "whole"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTest:
+    """An inline test of a rule: what a text of this call becomes."""
+
+    input: str
+    output: str
+    tool: str = "Bash"
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSettings:
+    """A rule of one's own. All but the id are patterns; an empty condition always holds.
+
+    `tools` are names or globs. `command` has to be found in the command line, `shape` in the text. Lines that match
+    `keep` stay, of the others those that match `drop` go and runs of those that match `fold` become one with a
+    count; `replace` are pairs of pattern and new text within the lines that are left.
+    """
+
+    id: str
+    tools: tuple[str, ...] = ()
+    command: str = ""
+    shape: str = ""
+    drop: tuple[str, ...] = ()
+    fold: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    replace: tuple[tuple[str, str], ...] = ()
+    tests: tuple[RuleTest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +137,8 @@ class Settings:
     roots: tuple[RootSettings, ...] = ()
     tool_input: ToolInputSettings = ToolInputSettings()
     tool_result: ToolResultSettings = ToolResultSettings()
+    rules: tuple[RuleSettings, ...] = ()
+    """Rules of one's own, tried in this order before the built-in ones."""
     copies: CopySettings = CopySettings()
     reader: ReaderSettings = ReaderSettings()
     commit: CommitSettings = CommitSettings()
@@ -125,6 +158,7 @@ def output_digest(settings: Settings, rules_version: int) -> str:
         settings.tool_input.shape,
         policies,
         settings.tool_result,
+        [replace(rule, tests=()) for rule in settings.rules],
         settings.copies,
         settings.reader.max_record_bytes,
     )

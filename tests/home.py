@@ -159,7 +159,7 @@ class Home:
 
     def rows(self) -> dict[str, list[tuple[Any, ...]]]:
         """The rows of all tables that a run without news must leave as they are."""
-        names = ("root", "session", "generation", "record", "site", "value", "rollup", "pack", "name")
+        names = ("root", "session", "generation", "record", "site", "value", "rollup", "total", "pack", "name")
         return {name: self.query(f"SELECT * FROM {name} ORDER BY 1, 2") for name in names}
 
     def problems(self) -> list[str]:
@@ -218,7 +218,7 @@ class Hand:
 
     def parcel(self, reading: SessionReading) -> Parcel | None:
         """One turn, compacted and packed; nothing is written."""
-        batch = reading.turn(at_end=self.at_end)
+        batch = reading.next_batch(at_end=self.at_end)
         return None if batch is None else self._pack(self._chain(batch))
 
     def take(self, reading: SessionReading, turns: int = 1_000_000) -> int:

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 SAMPLES = Path(__file__).parent / "samples"
+SAMPLE_SESSIONS = sorted(SAMPLES.rglob("*.json*"))
 
 SMALL_STEPS = """\
 [reader]

@@ -15,6 +15,7 @@ from pipeline.config import Loaded, load
 from pipeline.errors import ConfigError
 from pipeline.formats.registry import FORMATS, UNKNOWN
 from pipeline.keys import FORMAT_NAMES, KINDS, SECTIONS, TOP
+from pipeline.monitor.rule_tests import problems_of
 from pipeline.settings import RootSettings, Settings
 
 SHIPPED = Path(__file__).parent.parent / "config" / "compactd.toml"
@@ -46,11 +47,20 @@ def test_the_commented_root_of_the_shipped_file_has_the_default_patterns(tmp_pat
     assert load_text(tmp_path, table).settings.roots[0].include == RootSettings("").include
 
 
+def test_the_commented_rule_of_the_shipped_file_passes_its_test(tmp_path: Path) -> None:
+    text = SHIPPED.read_text()
+    start = text.index("# [[rule]]")
+    table = text[start : text.index("\n\n", start)].replace("# ", "")
+    (rule,) = load_text(tmp_path, table).settings.rules
+    assert len(rule.tests) == 1
+    assert problems_of([rule]) == []
+
+
 def test_every_key_of_the_settings_is_checked() -> None:
     assert {name: list(kinds) for name, kinds in KINDS.items()} == {
         name: [field.name for field in fields(cls)] for name, cls in SECTIONS.items()
     }
-    assert {field.name for field in fields(Settings)} == {*TOP, "roots", *SECTIONS}
+    assert {field.name for field in fields(Settings)} == {*TOP, "roots", "rules", *SECTIONS}
 
 
 def test_every_known_format_may_be_named() -> None:
@@ -177,7 +187,7 @@ def test_a_root_has_path_format_and_patterns(tmp_path: Path) -> None:
         pytest.param("[copies]\nsize = 1", "copies: need one of enabled, min_bytes, got 'size'", id="unknown key"),
         pytest.param(
             "[readers]\nx = 1",
-            "need one of out, state, root, tool_input, tool_result, copies, reader, commit, watch, vault, "
+            "need one of out, state, root, rule, tool_input, tool_result, copies, reader, commit, watch, vault, "
             "got 'readers'",
             id="unknown section",
         ),

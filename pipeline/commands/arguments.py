@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, NoReturn, Protocol
 
 from pipeline.errors import UsageError
@@ -67,8 +67,13 @@ def parse(name: str, what: str, command: Command, argv: Sequence[str]) -> argpar
     return parser.parse_args(list(argv))
 
 
-def load_settings(arguments: argparse.Namespace) -> Loaded:
+def load_settings(arguments: argparse.Namespace, *, compacts: bool = False) -> Loaded:
     """The settings for the common options and this process's environment.
+
+    Args:
+        arguments: with the common options.
+        compacts: rules matter here, so those of the project around the current folder are read, too; tells of rules
+            that are not trusted.
 
     Raises:
         ConfigError: they are wrong.
@@ -76,7 +81,14 @@ def load_settings(arguments: argparse.Namespace) -> Loaded:
     from pipeline.config import load
 
     flags = {"out": arguments.out, "state": arguments.state}
-    return load(path=arguments.config, flags=flags, environ=os.environ)
+    project = os.getcwd() if compacts else None
+    loaded = load(path=arguments.config, flags=flags, environ=os.environ, project=project)
+    if loaded.untrusted:
+        note(
+            f"compactd: {loaded.untrusted}: its rules are not used; look at them, then run "
+            f"`compactd config trust {loaded.untrusted}`"
+        )
+    return loaded
 
 
 def targets_of(arguments: argparse.Namespace, settings: Settings, command: str) -> Sequence[RootSettings | str]:
@@ -110,12 +122,29 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def print_document(command: str, rows: Sequence[Mapping[str, Any]], total: Mapping[str, Any]) -> None:
-    """Print the --json document. Source: design, 5.1."""
-    import json
+def print_document(
+    command: str, rows: Iterable[Mapping[str, Any]], total: Mapping[str, Any] | Callable[[], Mapping[str, Any]]
+) -> None:
+    """Print the --json document, a row at a time: there may be millions.
 
-    document = {"schema": SCHEMA, "command": command, "rows": rows, "total": total}
-    print(json.dumps(document, ensure_ascii=False, default=_no_json).encode("utf-8", "backslashreplace").decode())
+    Args:
+        command: its name.
+        rows: taken one by one.
+        total: or what gives it when all rows were taken.
+
+    Source: design, 5.1.
+    """
+    from json import dumps
+
+    def put(value: object, before: str = "", behind: str = "") -> None:
+        text = before + dumps(value, ensure_ascii=False, default=_no_json) + behind
+        sys.stdout.write(text.encode("utf-8", "backslashreplace").decode())
+
+    put(SCHEMA, '{"schema": ', ', "command": ')
+    put(command, behind=', "rows": [')
+    for number, row in enumerate(rows):
+        put(row, ", " if number else "")
+    put(total() if callable(total) else total, '], "total": ', "}\n")
 
 
 def set_up_logging(level: str | None, *, default: str) -> None:

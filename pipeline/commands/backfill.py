@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compact the targets and say what came of it; 1 if a file failed."""
     set_up_logging(arguments.log_level, default="warning")
-    settings = load_settings(arguments).settings
+    settings = load_settings(arguments, compacts=True).settings
     targets = targets_of(arguments, settings, "backfill")
     from pipeline.runs.backfill import backfill
 

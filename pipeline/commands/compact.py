@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Filter; with -o a line on standard error tells what was saved."""
     set_up_logging(arguments.log_level, default="warning")
-    settings = load_settings(arguments).settings
+    settings = load_settings(arguments, compacts=True).settings
     source = None if arguments.file == "-" else arguments.file
     target = None if arguments.target == "-" else arguments.target
     if source is None and sys.stdin.isatty():

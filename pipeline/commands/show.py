@@ -24,24 +24,25 @@ def run(arguments: argparse.Namespace) -> int:
     """Show a session or a record."""
     set_up_logging(arguments.log_level, default="warning")
     settings = load_settings(arguments).settings
+    from pipeline.disk.ledger_reader import LedgerReader
     from pipeline.disk.naming import session_and_record
-    from pipeline.disk.reading import LedgerReader
     from pipeline.monitor import show
 
     with LedgerReader.open(os.path.join(settings.state, "ledger.db")) as reader:
         info, ordinal = session_and_record(reader, arguments.session, out=settings.out)
+        total = show.Total()
         if ordinal is not None:
-            view = show.one_record(reader, info, ordinal)
+            (view,) = total.counted([show.one_record(reader, info, ordinal)])
             if arguments.json:
-                rows = [show.site_document(reader, site) for site in view.sites]
-                print_document("show", rows, show.total_document(info, [view]))
+                sites = (show.site_document(reader, site) for site in view.sites)
+                print_document("show", sites, total.document(info))
             else:
                 print("\n".join([*show.headline(info, settings.out), "", *show.record_lines(reader, view)]))
             return 0
         views = show.record_views(reader, info)
         if arguments.json:
-            found = list(views)
-            print_document("show", [show.record_document(view) for view in found], show.total_document(info, found))
+            rows = (show.record_document(view) for view in total.counted(views))
+            print_document("show", rows, lambda: total.document(info))
             return 0
         print("\n".join(show.headline(info, settings.out)), end="\n\n")
         for line in show.session_lines(views, info.records):

@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     since, until = _day("--since", arguments.since), _day("--until", arguments.until)
     if since is not None and until is not None and since > until:
         raise UsageError(f"--until: need a day not before {arguments.since}, got {arguments.until}")
-    from pipeline.disk.reading import LedgerReader
+    from pipeline.disk.ledger_reader import LedgerReader
     from pipeline.disk.sizes import state_sizes
     from pipeline.monitor import stats
 

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check; 1 if there is a difference."""
+    """Check; 1 if there is a difference. That there was no vault is none."""
     set_up_logging(arguments.log_level, default="warning")
     settings = load_settings(arguments).settings
     from pipeline.runs.verifying import verify
@@ -31,6 +31,8 @@ def run(arguments: argparse.Namespace) -> int:
     report = verify(settings, arguments.sessions, restorable=arguments.restorable)
     for failure in report.failed:
         note(f"compactd: {failure}")
+    for remark in report.notes:
+        note(f"note: {remark}")
     if arguments.json:
         print_document("verify", report.rows, report.total)
     else:

@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run until SIGTERM or SIGINT, which take in what is there and exit 0."""
     set_up_logging(arguments.log_level, default="info")
-    settings = load_settings(arguments).settings
+    settings = load_settings(arguments, compacts=True).settings
     targets = targets_of(arguments, settings, "watch")
     from pipeline.runs.daemon import watch
 

@@ -9,6 +9,7 @@ VARIABLE = "COMPACTD_FAILPOINT"
 
 NAMES = (
     "read-after",
+    "begin-after",
     "output-before",
     "output-half",
     "output-after",

@@ -84,3 +84,13 @@ def replace_file(path: str, data: bytes) -> None:
         os.close(fd)
     os.rename(temporary, path)
     fsync_dir(os.path.dirname(path))
+
+
+def read_text(path: str) -> str:
+    """A whole text file; bytes that are no UTF-8 come as lone surrogates, line ends stay.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+        return file.read()

@@ -14,7 +14,7 @@ import zstandard
 
 from pipeline.disk.failpoints import FailPoints
 from pipeline.disk.files import PRIVATE_FILE, fsync_dir, make_private_dir
-from pipeline.disk.identity import Identity, tail_hash
+from pipeline.disk.identity import MARKER_BYTES, Identity, signed_hash, tail_hash
 from pipeline.disk.ledger import Ledger
 from pipeline.disk.places import Places
 from pipeline.disk.reader import read_at
@@ -65,6 +65,7 @@ class Swapper:
             raise LedgerError(f"{self._places.path(self._out_path(moved))}: is in the way of a moved session's output")
         with self._ledger.transaction() as change:
             change.update_session(moved)
+            change.put_former_path(session.id, old)
         return self._finish_move(moved)
 
     def drop_tail(self, row: GenerationRow, identity: Identity) -> GenerationRow:
@@ -104,7 +105,7 @@ class Swapper:
         try:
             if os.path.lexists(built):
                 if before is not None and not covered and os.path.lexists(final):
-                    _archive(final, before.out_len, self._places.archive(out_path, before.generation))
+                    _archive(final, before, self._places.archive(out_path, before.generation))
                 self._failpoints.reach("swap-archived")
                 os.replace(built, final)
                 fsync_dir(os.path.dirname(final))
@@ -189,13 +190,16 @@ def _cut(path: str, committed: int) -> None:
         raise OutputError(f"{path}: cannot cut back: {error.strerror}") from error
 
 
-def _archive(path: str, length: int, target: str) -> None:
-    """Keep `length` bytes of a superseded output, compressed; a complete archive is never written again."""
-    if os.path.lexists(target):
+def _archive(path: str, row: GenerationRow, target: str) -> None:
+    """Keep a superseded output, compressed; an archive that has all of it already stays."""
+    if _is_archive(target, row):
         return
     make_private_dir(os.path.dirname(target))
     part = target + ".tmp"
-    fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(part)
+    fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
+    length = row.out_len
     with open(fd, "wb") as sink, open(path, "rb") as source:
         with zstandard.ZstdCompressor(level=3).stream_writer(sink, closefd=False) as packed:
             while length and (block := source.read(min(COPY_BYTES, length))):
@@ -205,6 +209,27 @@ def _archive(path: str, length: int, target: str) -> None:
         os.fsync(sink.fileno())
     os.replace(part, target)
     fsync_dir(os.path.dirname(target))
+
+
+def _is_archive(path: str, row: GenerationRow) -> bool:
+    """True if a file is one whole zstd frame of the generation's committed length, with its last bytes."""
+    length = 0
+    end = b""
+    unpack = zstandard.ZstdDecompressor().decompressobj()
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
+            while not unpack.eof and length <= row.out_len and (block := file.read(COPY_BYTES // 8)):
+                raw = unpack.decompress(block)
+                length += len(raw)
+                end = (end + raw[-MARKER_BYTES:])[-MARKER_BYTES:]
+            more = unpack.unused_data or file.read(1)
+    except (OSError, zstandard.ZstdError):
+        return False
+    marker = end[len(end) - row.out_marker_len :]
+    return (unpack.eof, bool(more), length) == (True, False, row.out_len) and (
+        len(marker),
+        signed_hash(marker),
+    ) == (row.out_marker_len, row.out_marker_hash)
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import xxhash
 
 from pipeline.disk.reader import ReadAt
+from pipeline.parcels import signed
 
 MARKER_BYTES = 4096
 
@@ -26,8 +27,7 @@ NO_IDENTITY = Identity()
 
 def signed_hash(data: bytes) -> int:
     """xxh3_64 as SQLite keeps it: a signed 64-bit integer."""
-    value = xxhash.xxh3_64_intdigest(data)
-    return value - (1 << 64) if value >= 1 << 63 else value
+    return signed(xxhash.xxh3_64_intdigest(data))
 
 
 def identify(read: ReadAt, offset: int) -> Identity:

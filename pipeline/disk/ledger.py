@@ -3,52 +3,29 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sqlite3
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from pipeline.disk.files import PRIVATE_FILE, fsync_dir, make_private_dir
+from pipeline.disk.files import make_private_dir
+from pipeline.disk.ledger_file import check_pages, configure, create
+from pipeline.disk.purge_queries import PurgeQueries
 from pipeline.disk.queries import Queries
-from pipeline.disk.rows import (
-    SESSION_COLUMNS,
-    GenerationRow,
-    RollupSums,
-    RootRow,
-    SessionRow,
-    ValueRow,
-    session_values,
-)
-from pipeline.disk.schema import APPLICATION_ID, TABLES, USER_VERSION
+from pipeline.disk.rows import SESSION_COLUMNS, RootRow, SessionRow
 from pipeline.disk.sentinel import Sentinel
 from pipeline.disk.sqlite import REPAIR, check_version, is_empty, pragma, translated
 from pipeline.disk.transaction import Transaction
 from pipeline.errors import LedgerError, OutputError
 
-__all__ = [
-    "GenerationRow",
-    "Ledger",
-    "RollupSums",
-    "RootRow",
-    "SessionRow",
-    "Transaction",
-    "ValueRow",
-]
-
 BUSY_SECONDS = 5.0
-CACHE_KIB = 8 * 1024
-WAL_LIMIT_BYTES = 64 * 1024 * 1024
-"""A WAL that a long reader made larger is cut to this after its checkpoint."""
-PAGE_BYTES = 4096
 MAX_NAME_CHARS = 200
 MAX_CACHED_NAMES = 50_000
 Result = TypeVar("Result")
 RESERVED_NAMES = frozenset({"", ".", "..", ".generations", "/"})
 
 
-class Ledger(Queries):
+class Ledger(PurgeQueries):
     """The ledger, opened for writing by the one process that holds the state folder's lock; one thread at a time.
 
     The connection must not be carried over a fork.
@@ -63,6 +40,9 @@ class Ledger(Queries):
         self._names: dict[str, int] = {}
         self._new_names: list[str] = []
         self._next_value = 0
+        self._next_session = 0
+        self._reserved: dict[int, SessionRow] = {}
+        self._reserved_at: dict[tuple[int, bytes], SessionRow] = {}
 
     @classmethod
     def open(cls, path: str, *, quick_check: bool = False) -> Ledger:
@@ -96,11 +76,11 @@ class Ledger(Queries):
                                 f"{path}: is empty, but {identity} says that there was a ledger of "
                                 f"{sentinel.commits} commits; {REPAIR}"
                             )
-                        _create(connection, path)
+                        create(connection, path)
                     check_version(connection, path)
-                    _configure(connection, path)
+                    configure(connection, path)
                     if quick_check:
-                        _check_pages(connection, path)
+                        check_pages(connection, path)
                 return cls._checked(connection, path, identity, sentinel)
             except BaseException:
                 connection.close()
@@ -127,22 +107,18 @@ class Ledger(Queries):
         return cls(connection, path, sentinel, commits)
 
     def close(self) -> None:
-        """Move the WAL into the database and close; an open transaction is rolled back."""
-        self._rollback()
-        try:
-            self.checkpoint(truncate=True)
-        finally:
-            self._connection.close()
-            self._sentinel.close()
-
-    def checkpoint(self, *, truncate: bool = False) -> None:
-        """Move the WAL into the database as far as readers allow.
+        """Move the WAL into the database as far as readers allow, and close; an open transaction is rolled back.
 
         Raises:
             OutputError: the disk is full or fails; the WAL still has everything.
         """
-        with translated(self.path):
-            pragma(self._connection, f"wal_checkpoint({'TRUNCATE' if truncate else 'PASSIVE'})")
+        self._rollback()
+        try:
+            with translated(self.path):
+                pragma(self._connection, "wal_checkpoint(TRUNCATE)")
+        finally:
+            self._connection.close()
+            self._sentinel.close()
 
     def assert_in_place(self) -> None:
         """Make sure that the open database is the file at its path: commits into a deleted one would succeed.
@@ -175,7 +151,7 @@ class Ledger(Queries):
             self._connection.execute("BEGIN IMMEDIATE")
         done = False
         try:
-            self._transaction = Transaction(self._connection, self.path)
+            self._transaction = Transaction(self._connection, self.path, self.name_id)
             yield self._transaction
             with translated(self.path):
                 self._connection.execute("UPDATE meta SET value = ? WHERE key = 'commits'", (self._commits + 1,))
@@ -216,7 +192,10 @@ class Ledger(Queries):
         return [SessionRow(*row) for row in self._all(f"SELECT {SESSION_COLUMNS} FROM session ORDER BY id")]
 
     def session(self, root: int, rel: bytes) -> SessionRow | None:
-        """The session of a source file."""
+        """The session of a source file; also a reserved one."""
+        reserved = self._reserved_at.get((root, rel))
+        if reserved is not None:
+            return reserved
         rows = self._all(f"SELECT {SESSION_COLUMNS} FROM session WHERE root = ? AND rel = ?", (root, rel))
         return SessionRow(*rows[0]) if rows else None
 
@@ -225,22 +204,29 @@ class Ledger(Queries):
         rows = self._all(f"SELECT {SESSION_COLUMNS} FROM session WHERE inode = ? AND dev = ?", (inode, dev))
         return [SessionRow(*row) for row in rows]
 
-    def add_session(self, session: SessionRow) -> int:
-        """Insert a new session, in the open transaction or one of its own; sets and gives its id."""
-        marks = ", ".join("?" * len(SESSION_COLUMNS.split(", ")))
-        values = (None, *session_values(session)[1:])
-        session.id = self._write(
-            lambda tx: tx.insert(f"INSERT INTO session({SESSION_COLUMNS}) VALUES({marks})", values)
-        )
+    def reserve_session(self, session: SessionRow) -> int:
+        """Give a new session its id. Its row is inserted later, by `Transaction.insert_session`; else it never was."""
+        if not self._next_session:
+            ((highest,),) = self._all("SELECT coalesce(max(id), 0) FROM session")
+            self._next_session = highest + 1
+        session.id = self._next_session
+        self._next_session += 1
+        self._reserved[session.id] = session
+        self._reserved_at[session.root, session.rel] = session
         return session.id
 
-    def update_session(self, session: SessionRow) -> None:
-        """Store all columns of a session, in the open transaction or one of its own."""
-        self._write(lambda tx: tx.update_session(session))
+    def is_reserved(self, session: int) -> bool:
+        """True for a session that has an id and no row yet."""
+        return session in self._reserved
 
-    def put_generation(self, row: GenerationRow) -> None:
-        """Insert or replace a generation, in the open transaction or one of its own."""
-        self._write(lambda tx: tx.put_generation(row))
+    def inserted(self, session: SessionRow) -> None:
+        """A reserved session has its row now."""
+        if self._reserved.pop(session.id, None) is not None:
+            del self._reserved_at[session.root, session.rel]
+
+    def session_row(self, session: int) -> SessionRow | None:
+        """One session by its number; also a reserved one."""
+        return self._reserved.get(session) or super().session_row(session)
 
     def name_id(self, text: str) -> int:
         """The id of an interned word, 0 for ""; a new one is inserted in the open transaction or one of its own.
@@ -274,19 +260,6 @@ class Ledger(Queries):
         self._next_value += 1
         return self._next_value - 1
 
-    def unreferenced_values(self) -> list[int]:
-        """Ids of originals that no site refers to; reads the whole site table."""
-        return [id for (id,) in self._all("SELECT id FROM value WHERE id NOT IN (SELECT value FROM site)")]
-
-    def unshared_values(self, session: int) -> list[int]:
-        """Ids of originals that only this session refers to; reads the whole site table."""
-        rows = self._all(
-            "SELECT DISTINCT value FROM site WHERE session = ? AND value > 0 "
-            "EXCEPT SELECT value FROM site WHERE session <> ?",
-            (session, session),
-        )
-        return [id for (id,) in rows]
-
     def _write(self, action: Callable[[Transaction], Result]) -> Result:
         if self._transaction is not None:
             return action(self._transaction)
@@ -301,44 +274,3 @@ class Ledger(Queries):
         for text in self._new_names:
             self._names.pop(text, None)
         self._new_names.clear()
-
-
-def _create(connection: sqlite3.Connection, path: str) -> None:
-    """The empty ledger, whole or not at all."""
-    os.chmod(path, PRIVATE_FILE)
-    connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
-    _configure(connection, path)
-    created = int(time.time())
-    state_id = secrets.token_hex(16)
-    try:
-        connection.executescript(
-            f"BEGIN IMMEDIATE;\n{TABLES}\n"
-            f"INSERT INTO meta VALUES('state_id', '{state_id}'), ('created', {created}), ('commits', 0);\n"
-            f"PRAGMA application_id = {APPLICATION_ID};\nPRAGMA user_version = {USER_VERSION};\nCOMMIT;"
-        )
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-    # The schema has to be in the database itself before the identity file says that there is a ledger.
-    pragma(connection, "wal_checkpoint(TRUNCATE)")
-    fsync_dir(os.path.dirname(path))
-
-
-def _configure(connection: sqlite3.Connection, path: str) -> None:
-    mode = pragma(connection, "journal_mode = WAL")
-    if mode != "wal":
-        raise LedgerError(f"{path}: need SQLite's WAL mode, got {mode!r}; put the state folder on a local file system")
-    for setting in (
-        "synchronous = FULL",
-        "mmap_size = 0",
-        f"cache_size = -{CACHE_KIB}",
-        f"journal_size_limit = {WAL_LIMIT_BYTES}",
-        "temp_store = MEMORY",
-    ):
-        pragma(connection, setting)
-
-
-def _check_pages(connection: sqlite3.Connection, path: str) -> None:
-    found = pragma(connection, "quick_check(1)")
-    if found != "ok":
-        raise LedgerError(f"{path}: damaged: {' '.join(str(found).split())}; {REPAIR}")

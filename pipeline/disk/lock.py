@@ -17,7 +17,7 @@ class FolderLock:
 
     A file left by a dead process holds nothing: only the kernel's lock counts, the pid in it is for people. The file
     is never removed, since another process could then lock a second one of the same name. A forked child shares the
-    lock until it ends or closes `fileno()`; one started by exec does not.
+    lock until it ends; one started by exec does not.
     """
 
     def __init__(self, path: str) -> None:
@@ -28,10 +28,6 @@ class FolderLock:
     def held(self) -> bool:
         """True between `acquire` and `release`."""
         return self._fd >= 0
-
-    def fileno(self) -> int:
-        """The open descriptor, -1 when the lock is not held."""
-        return self._fd
 
     def acquire(self) -> None:
         """Take the lock at once or not at all; makes the folder and the file when they are missing.

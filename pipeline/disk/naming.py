@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 
-from pipeline.disk.reading import LedgerReader, SessionInfo, shown
+from pipeline.disk.ledger_reader import LedgerReader
+from pipeline.disk.ledger_rows import SessionInfo, shown
 from pipeline.errors import UsageError
 
 MAX_CANDIDATES = 8

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 from collections import OrderedDict
 from dataclasses import dataclass
 
 from pipeline.disk.failpoints import FailPoints
-from pipeline.disk.files import fsync_dir, make_private_dir, write_all
+from pipeline.disk.files import PRIVATE_FILE, fsync_dir, make_private_dir, write_all
 from pipeline.disk.identity import tail_hash
 from pipeline.disk.reader import read_at
 from pipeline.errors import LedgerError, OutputError
 
 OPEN_FILES = 256
 RESERVED_FILES = 48
+OPEN_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def open_limit() -> int:
     """How many outputs may be open at once: within the process's own limit, with a reserve for all else."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return max(8, min(OPEN_FILES, soft - RESERVED_FILES))
+    return OPEN_FILES if soft == resource.RLIM_INFINITY else max(8, min(OPEN_FILES, soft - RESERVED_FILES))
 
 
 @dataclass(slots=True)
 class Output:
-    """One output file while it is open. `length` counts what was appended, committed or not."""
+    """One output file while it is open. `length` counts what was appended, committed or not.
+
+    `planned`: what was appended to a file that is not made yet (then `fd` is -1); None when it is there.
+    """
 
     path: str
     fd: int
@@ -33,6 +38,8 @@ class Output:
     length: int
     dirty: bool = False
     created: bool = False
+    planned: bytearray | None = None
+    replaces: bool = False
 
 
 class Outputs:
@@ -42,6 +49,12 @@ class Outputs:
         self._open: OrderedDict[str, Output] = OrderedDict()
         self._failpoints = failpoints
         self._limit = open_limit()
+        self._planned: dict[str, Output] = {}
+
+    @property
+    def planned_bytes(self) -> int:
+        """What waits in memory for files that are not made yet."""
+        return sum(output.length for output in self._planned.values())
 
     @property
     def full(self) -> bool:
@@ -58,7 +71,7 @@ class Outputs:
         known = self._open.get(path)
         if known is not None:
             self._open.move_to_end(path)
-            if not _in_place(known):
+            if known.planned is None and not _in_place(known):
                 raise LedgerError(
                     f"{path}: was deleted, replaced or changed while it was written; run `compactd forget` on it and "
                     "`compactd backfill` again"
@@ -73,7 +86,7 @@ class Outputs:
             )
         try:
             make_private_dir(os.path.dirname(path))
-            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            fd = os.open(path, OPEN_FLAGS, PRIVATE_FILE)
         except OSError as error:
             raise OutputError(f"{path}: cannot open for writing: {error.strerror}") from error
         try:
@@ -85,8 +98,48 @@ class Outputs:
         self._open[path] = output
         return output
 
+    def plan(self, path: str, *, replaces: bool) -> None:
+        """Begin an output whose file is made later, by `make_planned`; one that is open at `path` is closed.
+
+        Args:
+            path: the output.
+            replaces: a file that lies there is what an earlier attempt left, and goes then.
+        """
+        self.close(path)
+        self._make_room()
+        output = Output(path, -1, 0, 0, dirty=True, created=True, planned=bytearray(), replaces=replaces)
+        self._open[path] = self._planned[path] = output
+
+    def planned(self) -> list[Output]:
+        """The outputs whose files are not made yet."""
+        return list(self._planned.values())
+
+    def make_planned(self) -> None:
+        """Make the files of all planned outputs and write what they have.
+
+        Raises:
+            OutputError: a file cannot be made or written.
+        """
+        planned, self._planned = self._planned, {}
+        for path, output in planned.items():
+            try:
+                make_private_dir(os.path.dirname(path))
+                if output.replaces:
+                    with contextlib.suppress(FileNotFoundError):
+                        os.unlink(path)
+                output.fd = os.open(path, OPEN_FLAGS | os.O_EXCL, PRIVATE_FILE)
+            except OSError as error:
+                raise OutputError(f"{path}: cannot open for writing: {error.strerror}") from error
+            block, output.planned = output.planned, None
+            output.length = 0
+            self.append(output, bytes(block or b""))
+
     def append(self, output: Output, block: bytes) -> None:
         """Append bytes; on an error the file is cut back to its committed length before it is reported."""
+        if output.planned is not None:
+            output.planned += block
+            output.length += len(block)
+            return
         if not block:
             return
         self._failpoints.reach("output-before")
@@ -105,11 +158,14 @@ class Outputs:
     def cut(self, output: Output, length: int | None = None) -> None:
         """Drop what was appended since the last commit, or only what lies behind `length`."""
         length = output.committed if length is None else length
+        output.length = length
+        if output.planned is not None:
+            del output.planned[length:]
+            return
         try:
             os.ftruncate(output.fd, length)
         except OSError as error:
             raise OutputError(f"{output.path}: cannot cut back: {error.strerror}") from error
-        output.length = length
 
     def dirty(self) -> list[Output]:
         """Outputs with bytes that are not known to be on disk."""
@@ -124,7 +180,8 @@ class Outputs:
     def close(self, path: str) -> None:
         """Close one output, if it is open."""
         output = self._open.pop(path, None)
-        if output is not None:
+        self._planned.pop(path, None)
+        if output is not None and output.planned is None:
             os.close(output.fd)
 
     def close_all(self) -> None:
@@ -174,11 +231,11 @@ def sync(fd: int, shown: str) -> None:
 
 
 def sync_folder(path: str) -> None:
-    """Make a new file's name durable."""
+    """Make the names of new files in a folder durable."""
     try:
-        fsync_dir(os.path.dirname(path))
+        fsync_dir(path)
     except OSError as error:
-        raise OutputError(f"{os.path.dirname(path)}: cannot flush to disk: {error.strerror}") from error
+        raise OutputError(f"{path}: cannot flush to disk: {error.strerror}") from error
 
 
 def _in_place(output: Output) -> bool:

@@ -19,16 +19,12 @@ class Places:
         self._names: dict[int, str] = {}
 
     def of(self, session: SessionRow) -> bytes:
-        """A session's output below the output folder."""
+        """A session's output below the output folder: root name, "/", path below the root."""
         name = self._names.get(session.root)
         if name is None:
             self._names = {root.id: root.name for root in self._roots()}
             name = self._names[session.root]
-        return self.below_out(name, session.out_rel)
-
-    def below_out(self, root_name: str, out_rel: bytes) -> bytes:
-        """An output's path below the output folder: root name, "/", path below the root."""
-        return os.fsencode(root_name) + b"/" + out_rel
+        return os.fsencode(name) + b"/" + session.out_rel
 
     def path(self, out_path: bytes, *, building: bool = False) -> str:
         """The full path of an output; `building`: of the file that will take its place."""

@@ -18,6 +18,7 @@ from pipeline.disk.rows import (
     generation_row,
 )
 from pipeline.disk.sqlite import translated
+from pipeline.disk.totals import WRONG
 
 _VALUE = "SELECT id, digest16, pack, frame, off, len FROM value"
 
@@ -116,6 +117,10 @@ class Queries:
         return {
             (s, g, day, stage, tool, rule, reason): Sums(*sums) for s, g, day, stage, tool, rule, reason, *sums in rows
         }
+
+    def wrong_totals(self, limit: int = 20) -> list[tuple[str, int, int]]:
+        """Rows of `total`, as grouping, day and key, that are not the sum of the rollup rows of current generations."""
+        return self._all(WRONG, (limit,))
 
     def meta(self, key: str) -> Any:
         """One value of the meta table; None if it is not there."""

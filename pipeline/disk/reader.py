@@ -73,13 +73,13 @@ class SourceReader:
     def _lines(self, source: BinaryIO, *, at_end: bool) -> tuple[list[Record], bool]:
         """Whole lines, and whether the one behind them is too long."""
         limit, wanted = self._settings.max_record_bytes, self._settings.batch_bytes
-        most = self._settings.batch_records
+        last = self.ordinal + self._settings.batch_records
         readline = source.readline
         records: list[Record] = []
         ordinal, offset = self.ordinal, self.offset
         end = offset + wanted
         too_long = False
-        while offset < end and len(records) < most:
+        while offset < end and ordinal < last:
             raw = readline(limit + 1)
             if not raw:
                 break

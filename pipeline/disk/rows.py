@@ -111,6 +111,10 @@ class Sums(NamedTuple):
     output_bytes: int = 0
 
 
+SUMS = Sums._fields
+"""The columns of sums, in their order."""
+
+
 class RollupSums:
     """Adds up record and site rows to what the rollup table gets, so that one UPSERT a key is enough."""
 

@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 import stat
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from pipeline.disk.globs import States, accepts, first_wild, follow, is_glob, starts
+from pipeline.disk.sources import what_is
 from pipeline.errors import UsageError
 from pipeline.settings import RootSettings
 
-_WILD = re.compile(r"[*?\[]")
 # Not read yet: a file with such a name is passed over.
 COMPRESSED = (".gz", ".zst")
 
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A folder (absolute, links resolved) with include patterns; `only` names single files below it."""
+    """A folder (absolute, links resolved) with include patterns.
+
+    Instead of those, `only` names single files below it, or `glob` is the part of a glob from its first wildcard on;
+    files that appear later and fit it count, too.
+    """
 
     path: str
     include: tuple[str, ...]
     format: str = "auto"
     only: frozenset[str] = frozenset()
+    glob: str = ""
+
+    @property
+    def is_deep(self) -> bool:
+        """Files may lie in folders below it."""
+        return not self.only and (not self.glob or "/" in self.glob or "**" in self.glob)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +52,8 @@ class Found:
 
     @property
     def named(self) -> bool:
-        """Asked for by name: it is processed even if its format is unknown."""
-        return bool(self.root.only)
+        """Asked for by name or glob: it is processed even if its format is unknown."""
+        return bool(self.root.only or self.root.glob)
 
 
 def roots_of(targets: Sequence[RootSettings | str]) -> list[Root]:
@@ -58,17 +68,17 @@ def roots_of(targets: Sequence[RootSettings | str]) -> list[Root]:
         if isinstance(target, RootSettings):
             path = os.path.expanduser(target.path)
             if not os.path.isdir(path):
-                raise UsageError(f"root {target.path}: need a folder, it is {_what(path)}")
+                raise UsageError(f"root {target.path}: need a folder, it is {what_is(path)}")
             roots.append(Root(os.path.realpath(path), target.include, target.format))
         elif os.path.isdir(target):
             roots.append(Root(os.path.realpath(target), include))
         elif os.path.lexists(target):
             if not os.path.isfile(target):
-                raise UsageError(f"{target}: need a file or folder, it is {_what(target)}")
+                raise UsageError(f"{target}: need a file or folder, it is {what_is(target)}")
             folder, name = os.path.split(os.path.abspath(target))
             roots.append(Root(os.path.realpath(folder), include, only=frozenset({name})))
-        elif _WILD.search(target):
-            roots.append(_glob_root(target, include))
+        elif is_glob(target):
+            roots.append(_glob_root(target))
         else:
             raise UsageError(f"{target}: need a file, folder or glob, it is missing")
     return _merged(roots)
@@ -119,9 +129,16 @@ def look_at(root: Root, rel: str) -> Found | None:
 
 def wanted(root: Root, rel: str) -> bool:
     """Does the root's choice of files take this path?"""
+    return _chooser(root)(rel)
+
+
+def _chooser(root: Root) -> Callable[[str], bool]:
     if root.only:
-        return rel in root.only
-    return any(_pattern(pattern).fullmatch(rel) for pattern in root.include)
+        return root.only.__contains__
+    if root.glob:
+        return lambda rel: accepts(root.glob, follow(root.glob, starts(root.glob), rel.split("/")))
+    patterns = [_pattern(pattern) for pattern in root.include]
+    return lambda rel: any(pattern.fullmatch(rel) for pattern in patterns)
 
 
 def inside(folders: Iterable[str]) -> tuple[str, ...]:
@@ -135,8 +152,8 @@ def _scan_root(root: Root, hidden: tuple[str, ...], start: str = "") -> Iterator
             if (found := look_at(root, rel)) is not None:
                 yield found
         return
-    patterns = [_pattern(pattern) for pattern in root.include]
-    seen_folders: set[tuple[int, int]] = set()
+    takes = _chooser(root)
+    seen: set[tuple[int, int, States]] = set()
     folders = [start or root.path]
     # Links are followed last, so that what has a path of its own is found by it.
     links: deque[str] = deque()
@@ -144,22 +161,30 @@ def _scan_root(root: Root, hidden: tuple[str, ...], start: str = "") -> Iterator
         path = folders.pop() if folders else links.popleft()
         files = [path]
         if os.path.isdir(path):
-            files, inner = _listed(path, hidden, seen_folders, links)
+            states = _states(root, path)
+            files, inner = _listed(path, hidden, states, seen, links) if states is not None else ([], [])
             folders += reversed(inner)
         for file in files:
             rel = os.path.relpath(file, root.path)
-            if any(pattern.fullmatch(rel) for pattern in patterns) and (found := look_at(root, rel)) is not None:
+            if takes(rel) and (found := look_at(root, rel)) is not None:
                 yield found
 
 
+def _states(root: Root, folder: str) -> States | None:
+    """How far the root's glob leads in a folder; None if no file below can fit."""
+    if not root.glob or folder == root.path:
+        return starts(root.glob)
+    return follow(root.glob, starts(root.glob), os.path.relpath(folder, root.path).split("/")) or None
+
+
 def _listed(
-    folder: str, hidden: tuple[str, ...], seen: set[tuple[int, int]], links: deque[str]
+    folder: str, hidden: tuple[str, ...], states: States, seen: set[tuple[int, int, States]], links: deque[str]
 ) -> tuple[list[str], list[str]]:
     """The files and folders in a folder, sorted; none if it cannot be listed, is hidden, or was listed before."""
     try:
         status = os.stat(folder)
-        key = (status.st_dev, status.st_ino)
-        # A folder that was entered before is not entered again, so loops of links end.
+        key = (status.st_dev, status.st_ino, states)
+        # A folder that was entered before in the same state is not entered again, so loops of links end.
         if key in seen or os.path.join(os.path.realpath(folder), "").startswith(hidden):
             return [], []
         with os.scandir(folder) as listing:
@@ -173,41 +198,26 @@ def _listed(
     return files, folders
 
 
-def _glob_root(target: str, include: tuple[str, ...]) -> Root:
+def _glob_root(target: str) -> Root:
     full = os.path.abspath(target)
-    folder = full[: _first_wild(full)].rpartition(os.sep)[0] or os.sep
-    matches = [path for path in glob.glob(full, recursive=True) if os.path.isfile(path)]
-    if not matches:
+    folder = full[: first_wild(full)].rpartition(os.sep)[0] or os.sep
+    root = Root(os.path.realpath(folder), (), glob=full[len(folder.rstrip(os.sep)) + 1 :])
+    if next(_scan_root(root, ()), None) is None:
         raise UsageError(f"{target}: need a glob that matches files, it matches none")
-    del include
-    base = os.path.realpath(folder)
-    return Root(base, (), only=frozenset(os.path.relpath(path, folder) for path in matches))
-
-
-def _first_wild(path: str) -> int:
-    found = _WILD.search(path)
-    return found.start() if found else len(path)
+    return root
 
 
 def _merged(roots: list[Root]) -> list[Root]:
     """Single files of one folder share a root; folders are one if they are searched for the same."""
-    merged: dict[tuple[str, bool, tuple[str, ...], str], Root] = {}
+    merged: dict[tuple[str, bool, str, tuple[str, ...], str], Root] = {}
     for root in roots:
-        key = (root.path, bool(root.only), root.include, root.format)
+        key = (root.path, bool(root.only), root.glob, root.include, root.format)
         known = merged.get(key)
         if known is None:
             merged[key] = root
         else:
-            merged[key] = Root(root.path, known.include, known.format, known.only | root.only)
+            merged[key] = replace(known, only=known.only | root.only)
     return list(merged.values())
-
-
-def _what(path: str) -> str:
-    if os.path.isdir(path):
-        return "a folder"
-    if os.path.isfile(path):
-        return "a file"
-    return "no regular file" if os.path.exists(path) else "missing"
 
 
 def _pattern(glob_pattern: str) -> re.Pattern[str]:

@@ -29,7 +29,8 @@ CREATE INDEX session_inode ON session(inode);
 -- bytes in `records` records. state: 'building' (output is <name>.tmp), 'swapping', 'current', 'superseded'.
 -- head: xxh3_64 of the first `head_len` source bytes; marker: of the `marker_len` source bytes before src_off;
 -- out_marker: of the `out_marker_len` output bytes before out_len. open_tail: 1 when the last record has no newline.
--- `format` and `config` (digest of settings and rules version) hold for the whole generation.
+-- `format` and `config` hold for the whole generation. config: digest of settings and rules version; behind it
+-- "+format" when a command gave the format, "@format" when the configuration gave it for the root.
 CREATE TABLE generation(
   session INTEGER NOT NULL, generation INTEGER NOT NULL, state TEXT NOT NULL, format TEXT NOT NULL,
   config TEXT NOT NULL, src_off INTEGER NOT NULL, out_len INTEGER NOT NULL, records INTEGER NOT NULL,
@@ -74,4 +75,17 @@ CREATE TABLE rollup(
   tool INTEGER NOT NULL, rule INTEGER NOT NULL, reason INTEGER NOT NULL, records INTEGER NOT NULL,
   sites INTEGER NOT NULL, edits INTEGER NOT NULL, source_bytes INTEGER NOT NULL, output_bytes INTEGER NOT NULL,
   PRIMARY KEY(session, generation, day, stage, tool, rule, reason)) WITHOUT ROWID;
+
+-- The rollup of all current generations together, kept in the same transaction: one row a day and tool, rule, stage,
+-- root or format (`grouping`). key: the id of its name, or of its root; for 'rule' that of the reason where no rule
+-- changed anything. For tool, rule and stage the bytes are those of sites, and records is 0; for root and format the
+-- bytes are those of records.
+CREATE TABLE total(
+  grouping TEXT NOT NULL, day INTEGER NOT NULL, key INTEGER NOT NULL, records INTEGER NOT NULL,
+  sites INTEGER NOT NULL, edits INTEGER NOT NULL, source_bytes INTEGER NOT NULL, output_bytes INTEGER NOT NULL,
+  PRIMARY KEY(grouping, day, key)) WITHOUT ROWID;
+
+-- Where else a session's output lay before its source was moved: older edit lists in the vault have that path.
+CREATE TABLE former_path(
+  session INTEGER NOT NULL, out_path BLOB NOT NULL, PRIMARY KEY(session, out_path)) WITHOUT ROWID;
 """

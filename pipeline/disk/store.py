@@ -1,95 +1,47 @@
 """The commit protocol: outputs and vault are appended and flushed, then one transaction makes them count.
 
-Order of one commit (reliability.md, 4): append outputs -> write vault frames -> fdatasync all in parallel -> one SQLite
-transaction with ledger rows, checkpoints and committed lengths. The transaction is the only truth; at start everything
-is cut back to it.
+A new output first: one transaction names all that were started -> their files are made (`Starts`). Then each commit:
+write vault frames -> fdatasync all in parallel -> one transaction with ledger rows, checkpoints and committed lengths
+(reliability.md, 4). The last one is the only truth; at start everything is cut back to it.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import replace
 
-from pipeline.disk.entries import EditSpan, RecordEdits, encode_edits
 from pipeline.disk.failpoints import FailPoints
-from pipeline.disk.generations import Swapper, remove_outputs
+from pipeline.disk.folders import Folders
+from pipeline.disk.generations import BUILDING, CURRENT, remove_outputs
 from pipeline.disk.identity import Identity, tail_hash
 from pipeline.disk.ledger import Ledger
-from pipeline.disk.lock import FolderLock
 from pipeline.disk.outputs import Output, Outputs, sync, sync_folder
-from pipeline.disk.places import Places
-from pipeline.disk.preflight import check_file_system
-from pipeline.disk.purge import purge_values
+from pipeline.disk.pending import Pending
+from pipeline.disk.purge import purge_session
 from pipeline.disk.reader import read_at
-from pipeline.disk.rows import (
-    GenerationRow,
-    RecordTuple,
-    RollupSums,
-    SessionRow,
-    SiteTuple,
-    ValueRow,
-    day_number,
-)
-from pipeline.disk.vault import VaultWriter
-from pipeline.errors import LedgerError
-from pipeline.parcels import Checkpoint, Parcel, RecordValues, SiteValues
+from pipeline.disk.rows import GenerationRow, RollupSums, SessionRow, ValueRow
+from pipeline.disk.starts import Starts
+from pipeline.disk.writing import Writing, Writings
+from pipeline.parcels import Checkpoint, Parcel
 from pipeline.settings import Settings
-
-SECONDS_A_DAY = 86_400
-
-
-@dataclass(slots=True)
-class _Writing:
-    """A session that is being written: its rows as committed, and what came since.
-
-    `row_off`: where the next record's output begins; it lags behind the output's length inside a too long record.
-    `src_off` is where that record begins in the source, `src_end` where the next parcel has to begin.
-    """
-
-    session: SessionRow
-    generation: GenerationRow
-    out_path: bytes
-    path: str
-    row_off: int
-    src_off: int
-    src_end: int
-    checkpoint: Checkpoint | None = None
-    finishes: bool = False
-
-
-@dataclass(slots=True)
-class _Pending:
-    """Rows of the next commit."""
-
-    records: list[tuple[int, int, int, RecordValues]] = field(default_factory=list)
-    """session, generation, offset in the output, and the record."""
-    sites: list[tuple[int, int, int, SiteValues]] = field(default_factory=list)
-    """session, generation, value id, and the site."""
-    source_bytes: int = 0
 
 
 class Store:
     """Outputs, vault and ledger of one state folder. One thread at a time; holds both folders' locks."""
 
-    def __init__(self, settings: Settings, config: str, failpoints: FailPoints) -> None:
-        self._settings = settings
+    def __init__(self, settings: Settings, config: str, failpoints: FailPoints, folders: Folders) -> None:
         self._config = config
         self._failpoints = failpoints
-        self._locks = [
-            FolderLock(os.path.join(settings.state, "lock")),
-            FolderLock(os.path.join(settings.out, ".compactd.lock")),
-        ]
+        self._folders = folders
+        self._ledger, self._vault = folders.ledger, folders.vault
+        self._places, self._swapper = folders.places, folders.swapper
         self._outputs = Outputs(failpoints)
         self._pool = ThreadPoolExecutor(settings.commit.sync_threads, "sync")
-        self._writing: dict[int, _Writing] = {}
-        self._pending = _Pending()
-        self._ledger: Ledger
-        self._vault: VaultWriter
-        self._swapper: Swapper
-        self._places: Places
+        self._writings = Writings()
+        self._starts = Starts(self._ledger, self._places, self._outputs, failpoints)
+        self._pending = Pending(self._ledger, self._vault if settings.vault.enabled else None)
 
     @classmethod
     def open(cls, settings: Settings, config: str) -> Store:
@@ -102,26 +54,16 @@ class Store:
         Raises:
             LockedError, LedgerError, OutputError: as `errors` describes them.
         """
-        store = cls(settings, config, FailPoints.from_environment())
-        try:
-            store._recover()
-        except BaseException:
-            store.close()
-            raise
-        return store
+        failpoints = FailPoints.from_environment()
+        return cls(settings, config, failpoints, Folders.open(settings, failpoints))
 
     def close(self) -> None:
         """Close everything; what was not committed is cut back at the next start."""
-        with contextlib.ExitStack() as stack:
-            # Last in, first out: the locks go last, whatever fails before.
-            for lock in self._locks:
-                stack.callback(lock.release)
-            if hasattr(self, "_ledger"):
-                stack.callback(self._ledger.close)
-            if hasattr(self, "_vault"):
-                stack.callback(self._vault.close)
-            stack.callback(self._outputs.close_all)
+        try:
             self._pool.shutdown()
+            self._outputs.close_all()
+        finally:
+            self._folders.close()
 
     def __enter__(self) -> Store:
         return self
@@ -145,11 +87,6 @@ class Store:
         return self._failpoints
 
     @property
-    def places(self) -> Places:
-        """Where outputs lie."""
-        return self._places
-
-    @property
     def pending_bytes(self) -> int:
         """Source bytes appended since the last commit."""
         return self._pending.source_bytes
@@ -157,7 +94,7 @@ class Store:
     @property
     def pending_records(self) -> int:
         """Records appended since the last commit."""
-        return len(self._pending.records)
+        return self._pending.records
 
     @property
     def must_commit(self) -> bool:
@@ -189,12 +126,14 @@ class Store:
             self._outputs.cut(output, writing.row_off)
         writing.src_end = parcel.checkpoint.src_off
         self._outputs.append(output, parcel.output)
-        self._add_rows(writing, parcel)
-        self._pending.source_bytes += parcel.source_bytes
+        writing.row_off = self._pending.add(parcel, writing.out_path, writing.row_off)
         if parcel.complete:
             writing.src_off = parcel.checkpoint.src_off
             writing.checkpoint = parcel.checkpoint
         writing.finishes = writing.finishes or parcel.finishes
+        self._writings.note(writing)
+        if self._starts.due:
+            self._starts.make()
 
     def commit(self) -> None:
         """Make everything that was appended count.
@@ -203,10 +142,11 @@ class Store:
             OutputError: it does not count; open the store again, which cuts back to the last commit.
             LedgerError: the ledger was removed or replaced, or is damaged.
         """
-        touched = [writing for writing in self._writing.values() if writing.checkpoint or writing.finishes]
-        if not touched and not self._pending.records:
+        touched = self._writings.touched()
+        if not touched:
             return
-        values = self._vault.flush() if self._settings.vault.enabled else []
+        self._starts.make()
+        values = self._vault.flush()
         self._failpoints.reach("vault-after-flush")
         self._sync()
         self._failpoints.reach("sync-after")
@@ -216,34 +156,8 @@ class Store:
         self._transact(generations, touched, values)
         self._failpoints.reach("commit-after")
         self._vault.committed()
-        for writing, row in zip(touched, generations, strict=True):
-            writing.generation = row
-            if writing.checkpoint is not None:
-                # For a generation that takes its place only now: what its source looked like.
-                _seen(writing.session, writing.checkpoint, writing.session.generation)
-            writing.checkpoint = None
-            self._outputs.committed(self._output(writing), row.out_len)
-        self._pending = _Pending()
-        for writing in touched:
-            if writing.finishes:
-                self._finish(writing)
-
-    def _transact(self, generations: list[GenerationRow], touched: list[_Writing], values: list[ValueRow]) -> None:
-        sums = RollupSums()
-        with self._ledger.transaction() as change:
-            records, sites = self._rows()
-            sums.add(records, sites)
-            change.insert_values(values)
-            change.insert_records(records)
-            change.insert_sites(sites)
-            change.add_rollup(sums)
-            self._failpoints.reach("commit-rows")
-            for writing, row in zip(touched, generations, strict=True):
-                change.put_generation(row)
-                if writing.checkpoint is not None and row.state == "current":
-                    change.update_session(_seen(writing.session, writing.checkpoint, row.generation))
-            change.put_packs(self._vault.lengths())
-            self._failpoints.reach("commit-before-end")
+        self._pending.clear()
+        self._settle(generations, touched)
 
     def _sync(self) -> None:
         """fdatasync of all outputs and packs that grew, in parallel; then the folders of new files."""
@@ -252,14 +166,77 @@ class Store:
         jobs += [(fd, self._vault.folder) for fd in self._vault.fds_to_sync()]
         for future in [self._pool.submit(sync, fd, shown) for fd, shown in jobs]:
             future.result()
-        for output in dirty:
-            if output.created:
-                sync_folder(output.path)
+        for folder in {os.path.dirname(output.path) for output in dirty if output.created}:
+            sync_folder(folder)
 
-    def _writing_of(self, parcel: Parcel) -> _Writing:
-        writing = self._writing.get(parcel.session)
+    def _next_row(self, writing: Writing) -> GenerationRow:
+        """The generation's row with the checkpoint of what was appended."""
+        checkpoint = writing.checkpoint
+        if checkpoint is None:
+            return writing.generation
+        output = self._output(writing)
+        marker_len, marker_hash = tail_hash(read_at(output.fd, output.path), writing.row_off)
+        return replace(
+            writing.generation,
+            src_off=checkpoint.src_off,
+            out_len=writing.row_off,
+            records=checkpoint.records,
+            head_len=checkpoint.head_len,
+            head_hash=checkpoint.head_hash,
+            marker_len=checkpoint.marker_len,
+            marker_hash=checkpoint.marker_hash,
+            out_marker_len=marker_len,
+            out_marker_hash=marker_hash,
+            open_tail=checkpoint.open_tail,
+        )
+
+    def _transact(
+        self, generations: Sequence[GenerationRow], touched: Sequence[Writing], values: Sequence[ValueRow]
+    ) -> None:
+        sums = RollupSums()
+        with self._ledger.transaction() as change:
+            for writing, row in zip(touched, generations, strict=True):
+                change.put_generation(row)
+                if writing.checkpoint is not None and row.state == CURRENT:
+                    change.update_session(_seen(writing.session, writing.checkpoint, row.generation))
+            records, sites = self._pending.record_rows(), self._pending.site_rows()
+            sums.add(records, sites)
+            change.insert_values(values)
+            change.insert_records(records)
+            change.insert_sites(sites)
+            change.add_rollup(sums)
+            self._failpoints.reach("commit-rows")
+            change.put_packs(self._vault.lengths())
+            self._failpoints.reach("commit-before-end")
+
+    def _settle(self, generations: Sequence[GenerationRow], touched: Sequence[Writing]) -> None:
+        """Go on from the commit; generations that have caught up with their source take their place."""
+        for writing, row in zip(touched, generations, strict=True):
+            writing.generation = row
+            if writing.checkpoint is not None:
+                # For a generation that takes its place only now: what its source looked like.
+                _seen(writing.session, writing.checkpoint, writing.session.generation)
+            writing.checkpoint = None
+            self._outputs.committed(self._output(writing), row.out_len)
+        for writing in touched:
+            if writing.finishes:
+                self._finish(writing)
+        self._writings.settle()
+
+    def _finish(self, writing: Writing) -> None:
+        """The generation has caught up with its source: it takes the place of the one before."""
+        writing.finishes = False
+        if writing.generation.state != BUILDING:
+            return
+        self._outputs.close(writing.path)
+        self._outputs.close(self._places.path(writing.out_path))
+        self._swapper.swap(writing.session, writing.generation)
+        self._writings.drop(writing.session.id)
+
+    def _writing_of(self, parcel: Parcel) -> Writing:
+        writing = self._writings.get(parcel.session)
         if parcel.starts:
-            if writing is not None and (writing.checkpoint or writing.finishes):
+            if writing is not None and writing.touched:
                 self.commit()
             return self._start(parcel)
         if writing is None:
@@ -267,180 +244,32 @@ class Store:
             generation = self._ledger.generation(parcel.session, parcel.generation)
             assert session is not None
             assert generation is not None
-            writing = self._writing[parcel.session] = self._opened(session, generation)
+            writing = self._writings.add(self._opened(session, generation))
         assert writing.generation.generation == parcel.generation, "a batch of another generation"
         return writing
 
-    def _start(self, parcel: Parcel) -> _Writing:
+    def _start(self, parcel: Parcel) -> Writing:
         """Begin a generation: the first goes to the output itself, later ones beside it until they are complete."""
         session = self._ledger.session_row(parcel.session)
         assert session is not None
-        state = "current" if parcel.generation == 1 else "building"
-        row = GenerationRow(parcel.session, parcel.generation, state, parcel.format, self._config)
-        old = self._writing.pop(parcel.session, None)
-        if old is not None and old.generation.state == "building":
+        old = self._writings.drop(parcel.session)
+        if old is not None and (old.generation.state == BUILDING or parcel.session in self._starts):
             self._outputs.close(old.path)
+        state = CURRENT if parcel.generation == 1 else BUILDING
+        row = GenerationRow(parcel.session, parcel.generation, state, parcel.format, self._config + parcel.given)
         writing = self._opened(session, row)
-        # What an attempt before may have left behind.
-        self._outputs.close(writing.path)
-        known = self._ledger.generation(parcel.session, parcel.generation) is not None
-        if known or state == "building":
-            # An attempt that was not finished; only its own file is removed.
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(writing.path)
-        elif os.path.lexists(writing.path) or not self._places.holds(writing.path):
-            raise LedgerError(
-                f"{writing.path}: need this place for an output, something else is there; "
-                "move it away, or give another --out"
-            )
-        with self._ledger.transaction() as change:
-            change.drop_generation(parcel.session, parcel.generation)
-            change.put_generation(row)
-        self._writing[parcel.session] = writing
-        return writing
+        self._starts.add(writing)
+        return self._writings.add(writing)
 
-    def _opened(self, session: SessionRow, generation: GenerationRow) -> _Writing:
+    def _opened(self, session: SessionRow, generation: GenerationRow) -> Writing:
         out_path = self._places.of(session)
-        path = self._places.path(out_path, building=generation.state == "building")
+        path = self._places.path(out_path, building=generation.state == BUILDING)
         src_off = generation.src_off
-        return _Writing(session, generation, out_path, path, generation.out_len, src_off, src_off)
+        return Writing(session, generation, out_path, path, generation.out_len, src_off, src_off)
 
-    def _output(self, writing: _Writing) -> Output:
+    def _output(self, writing: Writing) -> Output:
         row = writing.generation
         return self._outputs.open(writing.path, row.out_len, row.out_marker_len, row.out_marker_hash)
-
-    def _add_rows(self, writing: _Writing, parcel: Parcel) -> None:
-        session, generation = parcel.session, parcel.generation
-        edits: dict[int, list[EditSpan]] = {}
-        for site in parcel.sites:
-            value = 0
-            ordinal, _, stage, tool, rule, _, applied, off, after, before, digest = site
-            if applied and self._settings.vault.enabled:
-                value = self._keep(digest, parcel.originals[digest])
-                edits.setdefault(ordinal, []).append(EditSpan(off, after, before, digest[:16], stage, tool, rule))
-            self._pending.sites.append((session, generation, value, site))
-        for record in parcel.records:
-            ordinal, _, src_len, out_len, hash8, *_ = record
-            self._pending.records.append((session, generation, writing.row_off, record))
-            writing.row_off += out_len
-            if spans := edits.get(ordinal):
-                self._vault.add_record_edits(
-                    encode_edits(RecordEdits(writing.out_path, generation, ordinal, src_len, hash8, tuple(spans)))
-                )
-
-    def _rows(self) -> tuple[list[RecordTuple], list[SiteTuple]]:
-        """The pending rows with the ids of their words; inside the transaction, which may add words."""
-        today = int(time.time() // SECONDS_A_DAY)
-        name = self._ledger.name_id
-        records: list[RecordTuple] = []
-        for session, generation, out_off, record in self._pending.records:
-            ordinal, src_off, src_len, out_len, hash8, day, outcome, reason = record
-            when = day_number(day) if day else today
-            records.append(
-                (
-                    session,
-                    generation,
-                    ordinal,
-                    src_off,
-                    src_len,
-                    out_off,
-                    out_len,
-                    hash8,
-                    when,
-                    name(outcome),
-                    name(reason),
-                )
-            )
-        sites: list[SiteTuple] = []
-        for session, generation, value, site in self._pending.sites:
-            ordinal, n, stage, tool, rule, why, applied, off, after, before, _ = site
-            sites.append(
-                (
-                    session,
-                    generation,
-                    ordinal,
-                    n,
-                    name(stage),
-                    name(tool),
-                    name(rule),
-                    name(why),
-                    int(applied),
-                    off,
-                    after,
-                    before,
-                    value,
-                )
-            )
-        return records, sites
-
-    def _keep(self, digest: bytes, original: bytes) -> int:
-        """The value id of an original: the known one if the vault holds the same bytes, else a new one."""
-        pending = self._vault.find_pending(digest, original)
-        if pending is not None:
-            return pending
-        for row in self._ledger.value_by_digest(digest[:16]):
-            if self._vault.same(row, original):
-                return row.id
-        number = self._ledger.next_value_id()
-        self._vault.add(number, digest, original)
-        return number
-
-    def _next_row(self, writing: _Writing) -> GenerationRow:
-        row = writing.generation
-        checkpoint = writing.checkpoint
-        if checkpoint is None:
-            return row
-        output = self._output(writing)
-        marker_len, marker_hash = tail_hash(read_at(output.fd, output.path), writing.row_off)
-        return GenerationRow(
-            row.session,
-            row.generation,
-            row.state,
-            row.format,
-            row.config,
-            checkpoint.src_off,
-            writing.row_off,
-            checkpoint.records,
-            checkpoint.head_len,
-            checkpoint.head_hash,
-            checkpoint.marker_len,
-            checkpoint.marker_hash,
-            marker_len,
-            marker_hash,
-            checkpoint.open_tail,
-        )
-
-    def _finish(self, writing: _Writing) -> None:
-        """The generation has caught up with its source: it takes the place of the one before."""
-        writing.finishes = False
-        if writing.generation.state != "building":
-            return
-        self._outputs.close(writing.path)
-        self._outputs.close(self._places.path(writing.out_path))
-        self._swapper.swap(writing.session, writing.generation)
-        del self._writing[writing.session.id]
-
-    def _recover(self) -> None:
-        """Reconcile to the last commit; may be interrupted and repeated at any point."""
-        for lock in self._locks:
-            lock.acquire()
-        network = check_file_system(self._settings.state)
-        if network.status == "fail":
-            raise LedgerError(f"{self._settings.state}: {network.found}; {network.remedy}")
-        self._ledger = Ledger.open(os.path.join(self._settings.state, "ledger.db"))
-        vault = self._settings.vault
-        self._vault = VaultWriter(
-            os.path.join(self._settings.state, "vault"),
-            level=vault.level,
-            frame_bytes=vault.frame_bytes,
-            pack_bytes=vault.pack_bytes,
-        )
-        self._vault.open(self._ledger.committed_packs())
-        self._failpoints.reach("recover-vault")
-        self._places = Places(self._settings.out, self._ledger.roots)
-        self._swapper = Swapper(self._ledger, self._places, self._failpoints)
-        self._swapper.recover()
-        self._failpoints.reach("recover-after")
 
     # Questions and changes of the catalog, between commits.
 
@@ -472,22 +301,18 @@ class Store:
         self._forget_writing(session)
         row = self._ledger.session_row(session)
         assert row is not None
-        out_path = self._places.of(row)
         records = sum(generation.records for generation in self._ledger.generations(session))
-        remove_outputs(self._places, out_path)
-        # With those of generations whose rows are gone already.
-        values = sorted({*self._ledger.unshared_values(session), *self._ledger.unreferenced_values()})
-        purge_values(self._vault, self._ledger, values, out_paths=[out_path], sessions=[session])
-        return {"records": records, "values": len(values)}
+        remove_outputs(self._places, self._places.of(row))
+        return {"records": records, "values": purge_session(self._vault, self._ledger, session)}
 
     def abandon(self, session: int) -> None:
         """Give up what was appended for one session since the last commit; the others are not touched."""
-        self._pending.records = [row for row in self._pending.records if row[0] != session]
-        self._pending.sites = [row for row in self._pending.sites if row[0] != session]
+        self._pending.drop(session)
         self._forget_writing(session)
 
     def _forget_writing(self, session: int) -> None:
-        writing = self._writing.pop(session, None)
+        self._starts.drop(session)
+        writing = self._writings.drop(session)
         if writing is not None:
             self._outputs.close(writing.path)
 

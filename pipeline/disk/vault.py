@@ -15,6 +15,7 @@ import zstandard
 
 from pipeline.disk.entries import DIGEST_BYTES, EDITS, HEADER, MAX_ENTRY_BYTES, VALUE, Entry, digest16
 from pipeline.disk.files import PRIVATE_FILE, fsync_dir, make_private_dir, write_all_at
+from pipeline.disk.frames import OpenFrame, frame_parameters
 from pipeline.disk.packs import VaultReader, open_frame
 from pipeline.disk.rows import ValueRow
 from pipeline.errors import LedgerError, OutputError
@@ -24,41 +25,8 @@ FEED_BYTES = 512 * 1024
 """The compressor gets so much at once."""
 CACHE_BYTES = 8 * MIB
 """Uncompressed frames kept for comparing values."""
-MAX_WINDOW_LOG = 23
-"""Larger windows cost tens of MB of memory."""
 
 _PACK_NAME = re.compile(r"(\d{6,18})\.pack")
-
-
-class _OpenFrame:
-    """The frame that is being written. `raw` is its content, of which `fed` bytes went to the compressor."""
-
-    def __init__(self, pack: int, start: int, compressor: zstandard.ZstdCompressor) -> None:
-        self.pack = pack
-        self.start = start
-        self.raw = bytearray()
-        self.fed = 0
-        self._compress = compressor.compressobj()
-
-    @property
-    def waiting(self) -> int:
-        """Bytes that the compressor does not have yet."""
-        return len(self.raw) - self.fed
-
-    def feed(self) -> bytes:
-        """Compress what is waiting; gives what came out, which lags behind."""
-        with memoryview(self.raw) as view, view[self.fed :] as part:
-            data = self._compress.compress(part)
-        self.fed = len(self.raw)
-        return data
-
-    def flush(self) -> bytes:
-        """Feed, and bring out all bytes: they can be decompressed, and the frame goes on."""
-        return self.feed() + self._compress.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
-
-    def finish(self) -> bytes:
-        """Feed, and end the frame with its checksum."""
-        return self.feed() + self._compress.flush(zstandard.COMPRESSOBJ_FLUSH_FINISH)
 
 
 class VaultWriter:
@@ -79,7 +47,7 @@ class VaultWriter:
         self.folder = folder
         self._frame_bytes = frame_bytes
         self._pack_bytes = pack_bytes
-        self._compressor = zstandard.ZstdCompressor(compression_params=_frame_parameters(level, frame_bytes))
+        self._compressor = zstandard.ZstdCompressor(compression_params=frame_parameters(level, frame_bytes))
         self._reader = VaultReader(folder, cache_bytes=CACHE_BYTES)
         self._committed: dict[int, int] = {}
         self._lengths: dict[int, int] = {}
@@ -88,7 +56,7 @@ class VaultWriter:
         """The pack that frames go to; 0 when the next frame starts a new one."""
         self._last = 0
         """The highest pack number so far: none is used twice while the writer lives."""
-        self._frame: _OpenFrame | None = None
+        self._frame: OpenFrame | None = None
         self._rows: list[ValueRow] = []
         self._pending: dict[bytes, list[ValueRow]] = {}
 
@@ -244,7 +212,7 @@ class VaultWriter:
         self._fds.clear()
         self._frame = None
 
-    def _append(self, kind: bytes, digest: bytes, data: bytes) -> tuple[_OpenFrame, int]:
+    def _append(self, kind: bytes, digest: bytes, data: bytes) -> tuple[OpenFrame, int]:
         """Add an entry to the frame; the frame, and the place of the entry's bytes in it."""
         if len(data) > MAX_ENTRY_BYTES:
             raise ValueError(f"vault: need an entry under 4 GiB, got {len(data)} bytes")
@@ -255,7 +223,7 @@ class VaultWriter:
             frame = self._frame = None
         if frame is None:
             pack = self._ready_pack()
-            frame = self._frame = _OpenFrame(pack, self._lengths[pack], self._compressor)
+            frame = self._frame = OpenFrame(pack, self._lengths[pack], self._compressor)
         frame.raw += HEADER.pack(kind, digest, len(data))
         off = len(frame.raw)
         frame.raw += data
@@ -325,19 +293,3 @@ class VaultWriter:
 
     def _path(self, pack: int) -> str:
         return self._reader.path(pack)
-
-
-def _frame_parameters(level: int, frame_bytes: int) -> zstandard.ZstdCompressionParameters:
-    """The level's parameters, with a window that spans a whole frame and tables that go with it.
-
-    Level 3 alone looks back 2 MiB through small tables: the same vault was 9 % larger, a tenth faster to write.
-    """
-    window = max(10, min((frame_bytes - 1).bit_length(), MAX_WINDOW_LOG))
-    usual = zstandard.ZstdCompressionParameters.from_level(level)
-    return zstandard.ZstdCompressionParameters.from_level(
-        level,
-        window_log=window,
-        hash_log=max(usual.hash_log, window - 3),
-        chain_log=max(usual.chain_log, window - 4),
-        write_checksum=True,
-    )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pipeline.records import Json, Path, Site, Treat
 from pipeline.rules.base import ToolContext
 
+# Looking up a member of an enumeration is slow, and this one is asked for at each result.
+_TEXT = Treat.TEXT
 SHORTEST_COPY_CHARS = 72
 """A hidden copy up to this long is no site: it is shorter than the mark that would take its place."""
 
@@ -13,7 +15,7 @@ def result_sites(
     content: Json, path: Path, treat: Treat, tool: str, context: ToolContext, call_id: str = ""
 ) -> list[Site]:
     """Sites of a result that is a string or a list of `text` and `image` blocks; others are left alone."""
-    shortest = 0 if treat is Treat.TEXT else SHORTEST_COPY_CHARS
+    shortest = 0 if treat is _TEXT else SHORTEST_COPY_CHARS
     if isinstance(content, str):
         return [Site(path, content, treat, tool, context, call_id)] if len(content) > shortest else []
     sites: list[Site] = []

@@ -38,6 +38,8 @@ _FIELDS = {
     "filenames": Treat.LINES,
     "base64": Treat.IMAGE,
 }
+# Looking up a member of an enumeration is slow, and these are asked for at each result.
+_TEXT, _MIRROR = Treat.TEXT, Treat.MIRROR
 # Paths, ids and settings: never a copy worth a look.
 _LEFT_ALONE = frozenset({"filePath", "usage", "agentId", "url", "query", "type", "mode"})
 
@@ -80,7 +82,7 @@ def _record_sites(record: dict[str, Json], path: Path, calls: CallMap, inner: Ca
     answer = _NO_ANSWER
     if isinstance(message, dict):
         sites, answer = _message_sites(message, path, calls, nested=nested, mirrored="toolUseResult" in record)
-    if _BESIDE.isdisjoint(record):
+    if record.keys().isdisjoint(_BESIDE):
         return sites
     found = {"message": sites}
     for key in _BESIDE & record.keys():
@@ -116,16 +118,16 @@ def _message_sites(
     if not isinstance(content, list):
         return sites, answer
     for index, block in enumerate(content):
-        if not isinstance(block, dict):
+        if type(block) is not dict:
             continue
         kind = block.get("type")
         if kind == "tool_use":
             _call_site(block, (*path, "message", "content", index, "input"), calls, sites)
         elif kind == "tool_result":
             answer = _answer(block, calls, mirrored=mirrored)
+            tool, context = answer.call
             here = (*path, "message", "content", index, "content")
-            result_treat = Treat.MIRROR if nested else Treat.TEXT
-            sites += result_sites(block.get("content"), here, result_treat, answer.call.tool, answer.call.context)
+            sites += result_sites(block.get("content"), here, _MIRROR if nested else _TEXT, tool, context)
         elif kind == "text" and isinstance(text := block.get("text"), str):
             treat = _text_treat(text, nested=nested)
             if treat is not None:
@@ -156,7 +158,9 @@ def _answer(block: dict[str, Json], calls: CallMap, *, mirrored: bool) -> _Answe
     call_id = block.get("tool_use_id")
     call = calls.answer(call_id) if isinstance(call_id, str) else UNKNOWN_CALL
     failed = block.get("is_error") is True
-    text = text_of(block.get("content")) if mirrored or failed else ""
+    if not (mirrored or failed):
+        return _Answer(call)
+    text = text_of(block.get("content"))
     if failed:
         # Only failures tell a number (formats.md, 2).
         match = _EXIT_CODE.match(text)

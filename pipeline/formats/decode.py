@@ -7,7 +7,7 @@ import json
 import re
 from itertools import accumulate
 from math import isinf
-from typing import NoReturn, cast
+from typing import NoReturn
 
 import orjson
 
@@ -55,7 +55,7 @@ def decode_record(raw: bytes) -> tuple[list[Document], str]:
     # Each level takes two bytes at least.
     if len(raw) > 2 * MAX_DEPTH and is_too_deep(value):
         return [], TOO_DEEP
-    return [Document(raw.index(b"{"), raw.rindex(b"}") + 1, value)], ""
+    return [Document(raw.find(b"{"), raw.rfind(b"}") + 1, value)], ""
 
 
 def decode_again(data: bytes, *, lenient: bool) -> Json:
@@ -65,9 +65,8 @@ def decode_again(data: bytes, *, lenient: bool) -> Json:
         ValueError: `data` is not one JSON value.
         RecursionError: the nesting is too deep for the lenient decoder.
     """
-    if lenient:
-        return cast(Json, _LENIENT.decode(data.decode()))
-    return cast(Json, orjson.loads(data))
+    value: Json = _LENIENT.decode(data.decode()) if lenient else orjson.loads(data)
+    return value
 
 
 def is_too_deep(value: Json) -> bool:
@@ -106,7 +105,7 @@ def encode_value(value: Json, *, like: bytes = b"") -> bytes:
     if like and not data.isascii() and like.isascii() and _WIDE_ESCAPE.search(like):
         return encode_with_json(value, ascii_only=True)
     # orjson writes null for infinity.
-    if b"null" in data and type(value) is not str and _has_infinity(value):
+    if type(value) is not str and b"null" in data and _has_infinity(value):
         return encode_with_json(value, ascii_only=True)
     return data
 

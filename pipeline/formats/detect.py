@@ -18,8 +18,11 @@ _MAX_MEMBERS = 200
 
 _CLAUDE_TYPES = frozenset({"user", "assistant", "progress", "system", "attachment"})
 _CLAUDE_TYPES_ALONE = frozenset({"file-history-snapshot", "queue-operation", "summary"})
-_CHAT_ROLES = frozenset({"system", "user", "assistant", "tool"})
+_CHAT_ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+_CHAT_BODIES = frozenset({"content", "tool_calls", "function_call"})
 _OPENCLAW_ROLES = frozenset({"user", "assistant", "toolResult", "bashExecution"})
+_DOCUMENT, _LINES = "gemini", "gemini-jsonl"
+_PACKED = (".gz", ".zst")
 _BOM = b"\xef\xbb\xbf"
 _CHAT_LIST = re.compile(rb'\[\s*\{\s*"role"\s*:')
 
@@ -30,7 +33,7 @@ def detect(raw_records: Iterable[bytes], name: str = "") -> str | None:
     Args:
         raw_records: the file's first records; no more are read than needed. Those that do not decode are skipped.
         name: the file's path; `messages.jsonl` is OpenViking's if it holds nothing at all, or messages of the old
-            kind, which look like chat.
+            kind, which look like chat. A Gemini document on one line of a `.jsonl` is the first of its lines.
 
     Returns:
         A name of `pipeline.formats.registry.FORMATS`, or None without evidence.
@@ -63,10 +66,10 @@ def detect_bytes(head: bytes, name: str = "") -> str | None:
     Source: formats, 1 and 7.
     """
     first, newline, _ = head.partition(b"\n")
-    if not newline or not decode_record(first)[0]:
+    if not decode_record(first)[0]:
         members = _first_members(head)
         if _is_gemini(members):
-            return "gemini"
+            return _DOCUMENT
         if not newline and len(head) >= HEAD_BYTES:
             return _format_of_cut(members)
     return detect(head.split(b"\n"), name)
@@ -77,7 +80,9 @@ def _format_of(value: Mapping[str, Json]) -> str | None:
     if isinstance(kind, str):
         return _format_of_typed(kind, value)
     if _is_gemini(value):
-        return "gemini"
+        return _DOCUMENT
+    if _is_gemini_line(value):
+        return _LINES
     role = value.get("role")
     messages = value.get("messages")
     if isinstance(messages, list) and messages and isinstance(messages[0], dict):
@@ -86,7 +91,7 @@ def _format_of(value: Mapping[str, Json]) -> str | None:
         return None
     if isinstance(value.get("parts"), list):
         return "openviking" if "id" in value and "created_at" in value else None
-    return "chat" if role in _CHAT_ROLES and "content" in value else None
+    return "chat" if role in _CHAT_ROLES and not _CHAT_BODIES.isdisjoint(value) else None
 
 
 def _format_of_typed(kind: str, value: Mapping[str, Json]) -> str | None:
@@ -96,6 +101,8 @@ def _format_of_typed(kind: str, value: Mapping[str, Json]) -> str | None:
         return "claude-code"
     if "sessionId" in value:
         return None
+    if kind == "gemini" and "id" in value:
+        return _LINES
     message = value.get("message")
     if kind == "message" and isinstance(message, dict) and message.get("role") in _OPENCLAW_ROLES:
         return "openclaw"
@@ -108,6 +115,15 @@ def _is_gemini(value: Mapping[str, Json]) -> bool:
     return "sessionId" in value and "projectHash" in value and isinstance(value.get("messages"), list)
 
 
+def _is_gemini_line(value: Mapping[str, Json]) -> bool:
+    """The header of a session in lines, or a change to what was told before; messages have a type."""
+    if "sessionId" in value and "projectHash" in value:
+        return True
+    return isinstance(value.get("$rewindTo"), str) or any(
+        isinstance(value.get(key), dict) for key in ("$set", "$patch")
+    )
+
+
 def _format_of_cut(members: Mapping[str, Json]) -> str | None:
     """The format by the first keys of a record that is not all there, so a key that is missing says little."""
     kind = members.get("type")
@@ -117,7 +133,8 @@ def _format_of_cut(members: Mapping[str, Json]) -> str | None:
         return _format_of_typed(kind, members)
     if "id" in members and "role" in members and isinstance(members.get("parts"), list):
         return "openviking"
-    return _format_of(members)
+    # It may be a document whose messages lie behind the cut.
+    return None if "projectHash" in members and not _is_gemini(members) else _format_of(members)
 
 
 def _first_members(head: bytes) -> dict[str, Json]:
@@ -155,8 +172,16 @@ def _outline(head: bytes, at: int) -> Json:
 
 
 def _by_name(found: str, value: Mapping[str, Json], name: str) -> str:
+    if found == _DOCUMENT and _is_lines_name(name):
+        return _LINES
     old_kind = found == "chat" and "id" in value and "created_at" in value
     return "openviking" if old_kind and _is_openviking_name(name) else found
+
+
+def _is_lines_name(name: str) -> bool:
+    for suffix in _PACKED:
+        name = name.removesuffix(suffix)
+    return name.endswith(".jsonl")
 
 
 def _is_openviking_name(name: str) -> bool:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from pipeline.formats.base import Format
+from pipeline.formats.chat import Chat
 from pipeline.formats.claude_code import ClaudeCode
+from pipeline.formats.codex import Codex
+from pipeline.formats.gemini import Gemini, GeminiLines
+from pipeline.formats.openclaw import OpenClaw
 from pipeline.formats.openviking import OpenViking
 from pipeline.formats.passing import Passing
 
@@ -17,10 +21,11 @@ FORMATS: MappingProxyType[str, Format] = MappingProxyType(
         for format_ in (
             ClaudeCode(),
             OpenViking(),
-            Passing("openclaw"),
-            Passing("codex"),
-            Passing("chat"),
-            Passing("gemini", whole_document=True),
+            OpenClaw(),
+            Codex(),
+            Chat(),
+            Gemini(),
+            GeminiLines(),
             Passing(UNKNOWN),
         )
     }

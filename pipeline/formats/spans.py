@@ -17,7 +17,7 @@ Span = tuple[int, int]
 Make = Callable[[int, bytes], tuple[Json, bytes]]
 
 # A search for a long needle is slow, so only this much of a token is searched for and the rest compared.
-_HEAD_BYTES = 48
+NEEDLE_BYTES = 48
 # Places that begin alike are compared whole this often at most, or the time would grow with their number.
 _MAX_HITS = 4
 _BLANKS = b" \t\r\n"
@@ -75,8 +75,7 @@ def splice(raw: bytes, spans: Sequence[Span], news: Sequence[bytes], start: int 
     parts: list[bytes] = []
     at = start
     for (first, last), new in zip(spans, news, strict=True):
-        parts.append(raw[at:first])
-        parts.append(new)
+        parts += (raw[at:first], new)
         at = last
     parts.append(raw[at:end])
     return b"".join(parts)
@@ -117,15 +116,18 @@ def _locate(
     tokens: list[bytes] = []
     before: Path = ()
     for path, value in wanted:
-        token = _token(value, spaced=spaced)
+        # Most values are such strings, and for them the tests cost nothing.
+        if type(value) is str and value.isascii():
+            token = orjson.dumps(value)
+        else:
+            token = _token(value, spaced=spaced)
+            if not token.isascii():
+                if ascii_only is None:
+                    ascii_only = raw.isascii()
+                if ascii_only:
+                    token = encode_with_json(value, ascii_only=True, spaced=spaced)
         if not token or not path:
             return None
-        # For a string the first test costs nothing.
-        if not (value.isascii() if type(value) is str else token.isascii()):
-            if ascii_only is None:
-                ascii_only = raw.isascii()
-            if ascii_only:
-                token = encode_with_json(value, ascii_only=True, spaced=spaced)
         if careful:
             cursor = _behind_parents(raw, cursor, end, before, path)
             before = path
@@ -172,7 +174,7 @@ def _behind_parents(raw: bytes, cursor: int, end: int, before: Path, path: Path)
 
 def _find_member(raw: bytes, lead: bytes, token: bytes, cursor: int, end: int) -> int:
     """The start of the token as the value of a key, from the cursor on; -1 when it is not found."""
-    head = lead + token[:_HEAD_BYTES]
+    head = lead + token[:NEEDLE_BYTES]
     for _ in range(_MAX_HITS):
         hit = raw.find(head, cursor, end)
         if hit < 0:
@@ -186,7 +188,7 @@ def _find_member(raw: bytes, lead: bytes, token: bytes, cursor: int, end: int) -
 
 def _find_element(raw: bytes, token: bytes, cursor: int, end: int) -> int:
     """The start of the token as an element of a list, from the cursor on; -1 when it is not found."""
-    head = token[:_HEAD_BYTES]
+    head = token[:NEEDLE_BYTES]
     for _ in range(_MAX_HITS):
         start = raw.find(head, cursor, end)
         if start < 0:
@@ -213,12 +215,12 @@ def _attempt(
     # A document of its own step, so that the empty path needs no case.
     top: list[Json] = [document.value]
     plain = True
-    for index, (path, _) in enumerate(wanted):
-        value, data = make(index, tokens[index])
+    for index, token in enumerate(tokens):
+        value, data = make(index, token)
         news.append(data)
         owner: Any = top
         last: str | int = 0
-        for step in path:
+        for step in wanted[index][0]:
             owner, last = owner[last], step
         undo.append((owner, last, owner[last]))
         owner[last] = value

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import BinaryIO
 
-import zstandard
-
+from pipeline.disk.ledger_reader import LedgerReader
+from pipeline.disk.ledger_rows import RecordRow, SessionInfo, SiteRow
+from pipeline.disk.output_reader import open_output, output_path, pieces, read_exactly, skip
 from pipeline.disk.packs import VaultReader
-from pipeline.disk.places import ARCHIVE
-from pipeline.disk.reading import LedgerReader, RecordRow, SessionInfo, SiteRow, shown
 from pipeline.disk.rows import GenerationRow, ValueRow
 from pipeline.errors import LedgerError
-
-COPY_BYTES = 1 << 20
 
 
 @dataclass(slots=True)
@@ -28,6 +23,9 @@ class Rebuilt:
     source: Iterator[bytes]
     problems: list[str] = field(default_factory=list)
     """What is wrong with its spans; its source is not to be trusted then."""
+    unkept: list[tuple[int, bytes]] | None = None
+    """Of a record that was edited without a vault, so that its source cannot be read here: what the output still has
+    of the source, with the offset in the source record. None for all others."""
 
 
 class Rebuilder:
@@ -69,12 +67,37 @@ class Rebuilder:
                     waiting = next(sites, None)
                 edits = [site for site in own if site.applied]
                 if not edits:
-                    yield Rebuilt(row, own, _pieces(output, row.out_len, self._path))
+                    yield Rebuilt(row, own, pieces(output, row.out_len, self._path))
                     continue
-                record = read_exactly(output, row.out_len, self._path)
-                problems = _wrong_spans(row, edits)
-                source = b"" if problems else self._put_back(record, edits)
-                yield Rebuilt(row, own, iter((source,)), problems)
+                yield self._rebuilt(row, own, edits, read_exactly(output, row.out_len, self._path))
+
+    def outputs(self) -> Iterator[tuple[RecordRow, bytes]]:
+        """The records as they are in the output; of one that was not decoded, which may be long, b"".
+
+        Raises:
+            LedgerError: the output cannot be read, or is too short.
+        """
+        with open_output(self._path) as output:
+            at = 0
+            for row in self._reader.records(self._session.id, self._generation.generation):
+                skip(output, row.out_off - at, self._path)
+                at = row.out_off if row.reason else row.out_off + row.out_len
+                yield row, b"" if row.reason else read_exactly(output, row.out_len, self._path)
+
+    def _rebuilt(self, row: RecordRow, sites: list[SiteRow], edits: list[SiteRow], record: bytes) -> Rebuilt:
+        problems = _wrong_spans(row, edits)
+        if problems:
+            return Rebuilt(row, sites, iter(()), problems)
+        if any(not edit.value for edit in edits):
+            return Rebuilt(row, sites, self._lost(row), unkept=_outside(record, edits))
+        return Rebuilt(row, sites, iter((self._put_back(record, edits),)))
+
+    def _lost(self, row: RecordRow) -> Iterator[bytes]:
+        """A source that nobody has."""
+        yield from ()
+        raise LedgerError(
+            f"{self._path}: record {row.ordinal} was edited without a vault (vault.enabled): it cannot be restored"
+        )
 
     def _put_back(self, record: bytes, edits: list[SiteRow]) -> bytes:
         parts: list[bytes] = []
@@ -87,75 +110,30 @@ class Rebuilder:
         return b"".join(parts)
 
     def _value(self, edit: SiteRow) -> ValueRow:
-        row = self._reader.value(edit.value) if edit.value else None
+        row = self._reader.value(edit.value)
         if row is None:
             raise LedgerError(
-                f"{self._path}: record {edit.ordinal} was edited without a vault, or its original was forgotten: "
-                "it cannot be restored"
+                f"{self._path}: record {edit.ordinal}: need original #{edit.value} of edit {edit.n}, "
+                "the ledger has no such row; use a copy of the state folder"
             )
         return row
-
-
-def output_path(out: str, session: SessionInfo, generation: GenerationRow) -> str:
-    """Where a generation's output lies; a superseded one in the archive."""
-    below = os.fsdecode(session.out_path)
-    if generation.state == "superseded":
-        return os.path.join(out, ARCHIVE, below, f"{generation.generation}.jsonl.zst")
-    path = os.path.join(out, below)
-    return path + ".tmp" if generation.state == "building" else path
-
-
-def open_output(path: str) -> BinaryIO:
-    """Open an output or an archived one for reading.
-
-    Raises:
-        LedgerError: it cannot be opened.
-    """
-    try:
-        source = open(path, "rb", buffering=COPY_BYTES)  # noqa: SIM115 - the caller closes it
-    except OSError as error:
-        raise LedgerError(f"{shown(os.fsencode(path))}: cannot open the output: {error.strerror}") from error
-    if path.endswith(".zst"):
-        return zstandard.ZstdDecompressor().stream_reader(source, closefd=True)
-    return source
-
-
-def read_exactly(output: BinaryIO, length: int, path: str) -> bytes:
-    """So many bytes, no fewer.
-
-    Raises:
-        LedgerError: the output ends before.
-    """
-    parts: list[bytes] = []
-    missing = length
-    while missing:
-        block = output.read(missing)
-        if not block:
-            raise LedgerError(f"{path}: the output is {missing} bytes too short; use a copy or a new --state")
-        parts.append(block)
-        missing -= len(block)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-def skip(output: BinaryIO, length: int, path: str) -> None:
-    """Move forward."""
-    if length and output.seekable():
-        output.seek(length, os.SEEK_CUR)
-        return
-    while length:
-        length -= len(read_exactly(output, min(length, COPY_BYTES), path))
-
-
-def _pieces(output: BinaryIO, length: int, path: str) -> Iterator[bytes]:
-    while length:
-        block = read_exactly(output, min(length, COPY_BYTES), path)
-        length -= len(block)
-        yield block
 
 
 def _grouped(sites: Iterator[SiteRow]) -> Iterator[tuple[int, list[SiteRow]]]:
     for ordinal, group in itertools.groupby(sites, key=lambda site: site.ordinal):
         yield ordinal, list(group)
+
+
+def _outside(record: bytes, edits: list[SiteRow]) -> list[tuple[int, bytes]]:
+    """What an output record has outside of its edits, each piece with its offset in the source record."""
+    parts: list[tuple[int, bytes]] = []
+    at = shift = 0
+    for edit in sorted(edits, key=lambda edit: edit.off_in_output_record):
+        parts.append((at + shift, record[at : edit.off_in_output_record]))
+        at = edit.off_in_output_record + edit.bytes_after
+        shift += edit.bytes_before - edit.bytes_after
+    parts.append((at + shift, record[at:]))
+    return parts
 
 
 def _wrong_spans(row: RecordRow, edits: list[SiteRow]) -> list[str]:

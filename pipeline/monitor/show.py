@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from pipeline.disk.reading import LedgerReader, RecordRow, SessionInfo, SiteRow, day_text, shown
+from pipeline.disk.ledger_reader import LedgerReader
+from pipeline.disk.ledger_rows import RecordRow, SessionInfo, SiteRow, shown
+from pipeline.disk.rows import day_text
 from pipeline.errors import UsageError
 from pipeline.monitor.tables import count, percent, printable, ratio, size
 from pipeline.records import BLANK, NO_RULES, NOT_JSON, NOT_OBJECT, NOT_UTF8, NUL_RUN, TOO_DEEP, TOO_LONG
@@ -178,18 +180,38 @@ def site_document(reader: LedgerReader, site: SiteRow) -> dict[str, Any]:
     }
 
 
-def total_document(info: SessionInfo, views: list[RecordView]) -> dict[str, Any]:
-    """The sums of the shown records, and which session they are of."""
-    return {
-        "session": shown(info.source_path),
-        "id": info.id,
-        "format": info.format,
-        "generation": info.generation,
-        "records": len(views),
-        "sites": sum(len(view.sites) for view in views),
-        "edits": sum(view.edits for view in views),
-        **_sizes(sum(view.row.src_len for view in views), sum(view.row.out_len for view in views)),
-    }
+@dataclass(slots=True)
+class Total:
+    """The sums of the records that were shown so far."""
+
+    records: int = 0
+    sites: int = 0
+    edits: int = 0
+    source_bytes: int = 0
+    output_bytes: int = 0
+
+    def counted(self, views: Iterable[RecordView]) -> Iterator[RecordView]:
+        """The same views, each counted when it is taken."""
+        for view in views:
+            self.records += 1
+            self.sites += len(view.sites)
+            self.edits += view.edits
+            self.source_bytes += view.row.src_len
+            self.output_bytes += view.row.out_len
+            yield view
+
+    def document(self, info: SessionInfo) -> dict[str, Any]:
+        """The sums, and which session they are of."""
+        return {
+            "session": shown(info.source_path),
+            "id": info.id,
+            "format": info.format,
+            "generation": info.generation,
+            "records": self.records,
+            "sites": self.sites,
+            "edits": self.edits,
+            **_sizes(self.source_bytes, self.output_bytes),
+        }
 
 
 def _handle(reader: LedgerReader, site: SiteRow) -> str:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.disk.reading import By, LedgerReader, SumRow
+from pipeline.disk.ledger_reader import LedgerReader
+from pipeline.disk.ledger_rows import SumRow
+from pipeline.disk.ledger_sums import By
 from pipeline.disk.sizes import StateSizes
 from pipeline.monitor.tables import Column, count, percent, ratio, size
 

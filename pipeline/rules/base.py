@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from pipeline.records import Json
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 """Raised with every change that can change output bytes."""
 
 # Pass-through reasons (design.md, 5.2): why a text was left as it is.
@@ -51,6 +51,10 @@ class ToolContext:
 NO_CONTEXT = ToolContext()
 
 
+Failing: TypeAlias = "Callable[[str], Collection[int]]"
+"""Gives the 0-based numbers of a text's failure lines."""
+
+
 @dataclass(frozen=True, slots=True)
 class CompactionRule:
     """One text rule.
@@ -64,6 +68,8 @@ class CompactionRule:
     matches: Callable[[str, str], bool]
     compact: Callable[[str], str]
     matches_context: Callable[[ToolContext], bool] | None = None
+    compact_knowing: Callable[[str, Failing], str] | None = None
+    """As `compact`, for a rule that asks for the failure lines: they are looked for once for all who ask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +89,8 @@ class CompactOptions:
     """Tool classes whose results no rule touches."""
     elide_diffs: bool = False
     """The fallback may elide diffs, too."""
+    outline_reads: bool = False
+    """Of reads of source files the declarations stay, and not head and tail."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 MAX_COMMAND_CHARS = 4096
 MAX_NESTING = 4
+COMMANDS_KEPT = 64
+"""Command lines whose programs are remembered."""
 
 # Words of one shell line: heredoc starts, redirections, operators, comments, quoted and plain pieces of words.
 _TOKEN = re.compile(
@@ -19,6 +22,8 @@ _TOKEN = re.compile(
       |(?P<plain>[^\s'"\\;|&()<>]+|.)""",
     re.VERBOSE | re.DOTALL,
 )
+# A line of words that need no tokenizer.
+_PLAIN_LINE = re.compile(r"[ \t]*[A-Za-z0-9_./:=@%+,~^*?{}!$-][A-Za-z0-9_./:=@%+,~^*?{}!$ \t-]*")
 _UNESCAPE = re.compile(r'\\(["\\$`\n])')
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 _DURATION = re.compile(r"[0-9.]+[smhd]?")
@@ -88,13 +93,19 @@ def simple_commands(command: str) -> list[tuple[str, ...]]:
     Returns:
         Never empty tuples; an empty list when nothing is run.
     """
-    return _parse(command[:MAX_COMMAND_CHARS], 0)
+    return list(_commands(command[:MAX_COMMAND_CHARS]))
 
 
 def runs(command: str, *names: str) -> bool:
     """True if the line runs one of the programs; a name may hold the first words, too: `runs(c, "git status")`."""
     wanted = [tuple(name.split()) for name in names]
     return any(found[: len(words)] == words for found in simple_commands(command) for words in wanted)
+
+
+# Each rule asks for the same command.
+@lru_cache(COMMANDS_KEPT)
+def _commands(command: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(_parse(command, 0))
 
 
 def _parse(command: str, depth: int) -> list[tuple[str, ...]]:
@@ -106,6 +117,8 @@ def _parse(command: str, depth: int) -> list[tuple[str, ...]]:
 
 def _split(command: str) -> list[list[str]]:
     """The words of each simple command, still with their wrappers."""
+    if _PLAIN_LINE.fullmatch(command) is not None:
+        return [command.split()]
     commands: list[list[str]] = []
     words: list[str] = []
     word: list[str] | None = None

@@ -11,6 +11,7 @@ import xxhash
 
 from pipeline.records import Json
 from pipeline.rules.markdown import ProseCalls
+from pipeline.rules.protected import behind_header
 
 TEXTS_KEPT = 50_000
 GROWING_KEPT = 1_000
@@ -31,11 +32,12 @@ def digest_of(text: str) -> bytes:
 class Seen:
     """Digests of the texts of a session, newest kept; `guarded` ones came from results whose failures are kept.
 
-    `prose` are the calls that stood in prose.
+    `prose` are the calls that stood in prose. No form of a text under `shortest` characters is remembered.
     """
 
     def __init__(self, *, min_bytes: int, kept: int = TEXTS_KEPT) -> None:
         self._min = min_bytes
+        self.shortest = min_bytes - len(_ERROR)
         self._kept = kept
         self._texts: OrderedDict[bytes, bool] = OrderedDict()
         self._growing: OrderedDict[str, tuple[int, bytes]] = OrderedDict()
@@ -51,12 +53,15 @@ class Seen:
             self._add(digest_of(stripped), guarded=guarded)
 
     def remember_result(self, text: str, *, is_read: bool, is_error: bool, guarded: bool = True) -> None:
-        """Remember a visible result and the forms its copies are known to take (formats.md, 2)."""
-        if len(text) + len(_ERROR) < self._min:
+        """Remember a visible result and the forms its copies are known to take (formats.md, 2 and 5)."""
+        if len(text) < self.shortest:
             return
         self.remember(text, guarded=guarded)
         if is_error:
             self.remember(_ERROR + text, guarded=guarded)
+        body = behind_header(text)
+        if body:
+            self.remember(text[body:], guarded=guarded)
         if is_read and _NUMBERED.match(text):
             self.remember(without_line_numbers(text), guarded=False)
 
@@ -64,13 +69,14 @@ class Seen:
         """Remember the long strings of a tool input (file bodies, prompts, edits) and its lists: copies are exact."""
         if isinstance(value, dict):
             for child in value.values():
-                if isinstance(child, str):
+                # Quicker than isinstance, and a decoded value has no other types.
+                if type(child) is str:
                     if len(child) >= self._min:
                         self._add(digest_of(child), guarded=False)
-                elif isinstance(child, list):
+                elif type(child) is list:
                     self.remember(text_of_list(child), guarded=False)
                     self._remember_strings(child)
-                elif isinstance(child, dict):
+                elif type(child) is dict:
                     self._remember_strings(child)
         else:
             self._remember_strings(value)
@@ -121,7 +127,10 @@ class Seen:
             self._growing.popitem(last=False)
 
     def _add(self, digest: bytes, *, guarded: bool) -> None:
-        self._texts[digest] = guarded or self._texts.get(digest, False)
+        if guarded:
+            self._texts[digest] = True
+        else:
+            self._texts.setdefault(digest, False)
         if len(self._texts) > self._kept:
             self._texts.popitem(last=False)
 

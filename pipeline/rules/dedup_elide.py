@@ -104,11 +104,21 @@ def _shorten_lines(lines: list[str], text: str, whole: Collection[int], shorten_
         for number, line in enumerate(lines):
             if len(line) > MAX_URL_CHARS and "://" in line and number not in whole:
                 lines[number] = shorten_line(line)
-    if len(text) > LONG_LINE_CHARS and max(map(len, lines)) > LONG_LINE_CHARS:
+    if _holds_long_line(text):
         for number, line in enumerate(lines):
             if len(line) > LONG_LINE_CHARS and number not in whole and not is_json(line):
                 cut = len(line) - _LINE_HEAD_CHARS - _LINE_TAIL_CHARS
                 lines[number] = f"{line[:_LINE_HEAD_CHARS]}…[+{cut} chars]…{line[-_LINE_TAIL_CHARS:]}"
+
+
+def _holds_long_line(text: str) -> bool:
+    """Whether a line of `text` is longer than one should be; looks at few places of a text of usual lines."""
+    start, end = 0, len(text)
+    while end - start > LONG_LINE_CHARS:
+        start = text.rfind("\n", start, start + LONG_LINE_CHARS + 1) + 1
+        if not start:
+            return True
+    return False
 
 
 def _last_state(line: str) -> str:
@@ -254,9 +264,11 @@ def _elide(lines: list[str], counts: list[int], keep: bytearray, head: int, tail
     below = f" (kept {len(failures)} error line(s) below)" if failures else ""
     end = "\r" if lines[0].endswith("\r") else ""
     middle = [f"… [{hidden} lines elided]{below} …{end}", *failures]
-    before = _utf8_bytes("\n".join(lines[head:stop]))
     after = _MARK_BYTES + _utf8_bytes("\n".join(failures))
-    return lines[:head] + middle + lines[stop:] if after < before else lines
+    # Characters are enough to see that most texts get smaller.
+    if sum(map(len, islice(lines, head, stop))) <= after and _utf8_bytes("\n".join(lines[head:stop])) <= after:
+        return lines
+    return lines[:head] + middle + lines[stop:]
 
 
 def _utf8_bytes(text: str) -> int:

@@ -42,7 +42,7 @@ _ENGLISH = (
     r"address in use|rate limit|quota|throttl|forbidden|invalid|illegal|malformed|missing|mismatch|corrupt|reject",
     r"conflict|incompatible|inconsistent|violat|disallowed|prohibited|duplicate (?:key|entry|symbol|definition|class)",
     r"multiple definition|redefinition|redeclar|wrong\b|incorrect|non-fast-forward|unhealthy|backoff\b",
-    r"evicted|notready|stalled\b|stuck\b|hung\b|blocked for more|oops\b|\*\*\* |syntax|unfinished|truncated input",
+    r"evicted|notready|\bstalled\b|stuck\b|hung\b|blocked for more|oops\b|\*\*\* |syntax|unfinished|truncated input",
     r"assert|expected|but was|but got|\bdiffers?\b|first differing|not identical|mismatched|with expansion:",
     r"\bgot\b.*\bwant|\bwant\b.*\bgot|, want |recipe for target|stop\.[ \t\r]*$",
     r"[1-9][0-9]* problems?\b|permission|not permitted|read-only file system|i/o timeout|eof\b",
@@ -59,6 +59,8 @@ _ENGLISH = (
     r"(?:disk|queue|buffer|table|storage|volume|memory|partition|device|pool) (?:is )?full\b",
     r"no matches|access violation|not be (?:found|opened|read|written|resolved|loaded|parsed|reached)",
     r"no longer (?:exists|available|supported)|dropped (?:packet|connection|message)|lost (?:\d|packet|data)|panick",
+    r"is a directory|not a directory|unbound variable|unknown authority|^rspec \./",
+    r"^[a-z_.]*warning: | at \S+ line [0-9]+\.[ \t\r]*$",
 )
 # Upper or mixed case only: the same words in lower case are everyday words or names.
 _CASED = (
@@ -104,7 +106,7 @@ _SHAPES = (
     r"\bFile \"[^\"\n]*\", line [0-9]|^[ \t]*\[Previous line repeated|^[ \t]*\.\.\. [0-9]+ (?:more|common|further)",
     r"^[ \t]*goroutine [0-9]+ \[|^[ \t]*created by [^ \t\n]|^[ \t]+[^ \t\n]+\.go:[0-9]+(?::| \+0x|\r?$)",
     r"^E[ \t]{2}|^>[ \t]{2,}[^ \t\n]|^[ \t]*(?:●|×)[ \t]|^[ \t]*❯ [^ \t\n]+:[0-9]+:[0-9]|^[ \t]*→ ",
-    r"^[ \t]*#[0-9]+[ \t]+(?:0x|/|\{main\}|[^ \t\n]+ ?\(|[^ \t\n]+ at )|^[ \t]*# [^ \t\n]+:[0-9]+:in",
+    r"^[ \t]*#[0-9]+[ \t]+(?:0x|/|\{main\}|[a-z_][^ \t\n]* ?\(|[^ \t\n]+ at )|^[ \t]*# [^ \t\n]+:[0-9]+:in",
     r"^[ \t]*(?:from )?[^ \t\n]+:[0-9]+:in [`']|^[ \t]+[0-9]+:[ \t]+(?:0x[0-9a-f]+ - )?[^ \t\n]+::",
     r"^[ \t]*-->[ \t]+[^ \t\n]+:[0-9]|^[ \t]*(?:In file included from|from) [^ \t\n]+:[0-9]+[,:]",
     r"^[ \t]*(?:[-+]{1,3} ?)?(?:expected|received|actual|got|want(?:ed)?",
@@ -160,16 +162,19 @@ def sub_found(
     search: Callable[[bytes, int, int], list[tuple[int, int]]],
     new: Callable[[re.Match[str]], str],
     line: str,
+    data: bytes | None = None,
 ) -> str:
     """`pattern.sub` where `search` finds quickly where a match can start, or the "_" before it.
 
-    `search` sees a byte for each character, "?" beyond Latin-1, and may find more starts than there are.
+    `search` sees a byte for each character, "?" beyond Latin-1, and may find more starts than there are; `data` are
+    these bytes, where they are known.
     """
-    data = line.encode("latin-1", "replace")
+    if data is None:
+        data = line.encode("latin-1", "replace")
     size = len(data)
     kept: list[str] = []
     done = at = 0
-    while True:
+    while at < size:
         start = search(data, at, size)[0][0]
         if start < 0:
             break

@@ -73,11 +73,16 @@ def _reports(text: str) -> tuple[list[str], list[str], list[tuple[int, int]]]:
     """The lines with their ends, without them and colours, and where reports start and end in them."""
     if not _may_hold_report(text):
         return [], [], []
-    raw = re.findall(r"[^\n]*\n|[^\n]+", text)
+    lines = text.split("\n")
+    raw = [line + "\n" for line in lines]
+    raw[-1] = lines[-1]
+    if not raw[-1]:
+        raw.pop()
+        lines.pop()
+    if "\r" in text:
+        lines = [line.rstrip("\r") for line in lines]
     if "\x1b" in text or "[" in text:
-        lines = [strip_colours(line.rstrip("\r\n")) for line in raw]
-    else:
-        lines = [line.rstrip("\r\n") for line in raw]
+        lines = [strip_colours(line) if "[" in line or "\x1b" in line else line for line in lines]
     reports: list[tuple[int, int]] = []
     at = 0
     while at < len(raw):

@@ -33,8 +33,12 @@ _HIDDEN = frozenset(
     {"script", "style", "template", "svg", "iframe", "noembed", "noframes", "object", "canvas", "select"}
 )
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
+_LEADS = {"li": "- ", **_HEADINGS}
+# Blocks that are no cells of a table.
+_PLAIN_BLOCK = _BLOCK - {"td", "th"}
 _NAME = re.compile(r"/?([A-Za-z][A-Za-z0-9]*)(?=[\s/>]|$)")
 _HREF = re.compile(r"""\shref[ ]?=[ ]?(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
+_NO_TARGET = re.compile(r"[<>\r\n]")
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _ESCAPED_NAME = re.compile(r"/?+([!?]?)([A-Za-z0-9_:-]{0,40}+)")
 # Names that markers of agents have; `<module>` or `<T>` are plain text.
@@ -63,6 +67,7 @@ def html_to_text(text: str) -> str:
     page.write(pieces[0])
     at, last = 1, len(pieces)
     comments = True
+    blocks = page.blocks
     while at < last:
         piece = pieces[at]
         if comments and piece.startswith("!--"):
@@ -76,6 +81,10 @@ def html_to_text(text: str) -> str:
         close = piece.find(">")
         if close < 0:
             page.literal(piece)
+        elif (block := blocks.get(piece[:close])) is not None:
+            page.block(*block)
+            if close + 1 < len(piece):
+                page.write(piece[close + 1 :])
         else:
             if piece.count('"', 0, close) % 2 or piece.count("'", 0, close) % 2:
                 close = _tag_end(piece, close)
@@ -102,6 +111,8 @@ class _Page:
         self.open_literal = False
         # What is known of tags: the element's name, "" for none, and whether it closes one.
         self.names: dict[str, tuple[str, bool]] = {}
+        # The tags of blocks among them that hold no quote.
+        self.blocks: dict[str, tuple[str, bool]] = {}
 
     def write(self, text: str) -> None:
         """Add text of the page, entities not yet decoded."""
@@ -135,6 +146,8 @@ class _Page:
             match = _NAME.match(tag)
             name = match[1].lower() if match else ""
             known = self.names[tag] = (name if name in _KNOWN else "", tag.startswith("/"))
+            if name in _PLAIN_BLOCK and '"' not in tag and "'" not in tag:
+                self.blocks[tag] = known
         name, closing = known
         if not name:
             self.literal(f"{tag}>{rest}")
@@ -157,19 +170,24 @@ class _Page:
             self.cells = True
         elif name == "title" and closing:
             self.flush()
-        elif name in _BLOCK:
-            self.block(name, closing=closing)
+        elif name in _PLAIN_BLOCK:
+            self.block(name, closing)
         self.after_link = False
         self.write(rest)
         return ""
 
-    def block(self, name: str, *, closing: bool) -> None:
+    def block(self, name: str, closing: bool) -> None:
         """End the line; a list item or heading starts the next one with its sign."""
-        self.flush()
+        self.after_link = False
+        if self.inline:
+            self.flush()
+        else:
+            self.link = ""
+            self.cells = self.open_literal = False
         if name == "pre":
             self.pre = 0 if closing else 1
-        elif not closing:
-            self.lead = "- " if name == "li" else _HEADINGS.get(name, self.lead if name in ("p", "div") else "")
+        elif not closing and name not in ("p", "div"):
+            self.lead = _LEADS.get(name, "")
             if name in _HEADINGS and self.lines and self.lines[-1]:
                 self.lines.append("")
 
@@ -181,7 +199,8 @@ class _Page:
 
     def flush(self) -> None:
         """End the line."""
-        self.end_link()
+        if self.link:
+            self.end_link()
         self.cells = False
         if self.inline:
             joined = "".join(self.inline)
@@ -243,11 +262,9 @@ def _link(tag: str) -> str:
     match = _HREF.search(tag)
     if match is None:
         return ""
-    target = html.unescape(next(group for group in (*match.groups(), "") if group is not None)[: MAX_LINK_CHARS + 1])
+    target = html.unescape(match[match.lastindex or 0][: MAX_LINK_CHARS + 1])
     good = target[:1] == "/" or target[:7].lower() in ("http://", "https:/", "mailto:")
-    return (
-        target if good and len(target) <= MAX_LINK_CHARS and len(target) > 1 and not set("<>\r\n") & set(target) else ""
-    )
+    return target if good and 1 < len(target) <= MAX_LINK_CHARS and _NO_TARGET.search(target) is None else ""
 
 
 def looks_like_page(text: str) -> bool:

@@ -7,6 +7,7 @@ import re
 import orjson
 
 _NOT_FINITE = re.compile(r"(?<=[\[:, \t\r\n])-?(?:NaN|Infinity)(?=[\], \t\r\n}])")
+_ELISION = re.compile(r'"… \[[0-9]{1,12} lines elided\] …"\r?')
 # What the decoder refuses although others read it: nesting, halves of surrogate pairs, numbers beyond a double.
 _ITS_LIMITS = ("depth", "ecursion", "surrogate", "infinity")
 
@@ -31,7 +32,12 @@ def is_json_or_lines(text: str) -> bool:
         return True
     lines = bare.split("\n")
     # The last one first: a log that happens to open with a bracket is told quickly.
-    return len(lines) > 1 and all(is_json(line) for line in reversed(lines) if line.strip())
+    return len(lines) > 1 and all(is_json(line) or _is_elision(line) for line in reversed(lines) if line.strip())
+
+
+def _is_elision(line: str) -> bool:
+    """Whether lines of JSON were counted here: a JSON string."""
+    return _ELISION.fullmatch(line) is not None
 
 
 def _parses(text: str) -> bool:

@@ -23,6 +23,9 @@ _CAPPED = re.compile(r"…\[\+([0-9]{1,20}) chars\]", re.ASCII)
 # Bytes that "…" takes more when the source writes it as an escape.
 _ELLIPSIS_ESCAPE_BYTES = 3
 
+# Looking up a member of an enumeration is slow, and these are asked for at each edit.
+_LAST_LINE, _WHOLE = Where.LAST_LINE, Where.WHOLE
+
 _DIFF_NAMED = re.compile(r"^(?:diff --git |\*\*\* Begin Patch)", re.MULTILINE)
 _DIFF_PLAIN = re.compile(r"\s*--- [^\n]*\n\+\+\+ ")
 _DIFF_TOP_CHARS = 2000
@@ -30,6 +33,7 @@ _FENCE_LINE = re.compile(r" {0,3}(?:`{3,}|~{3,})[ \t\r]*")
 _SPACED_MEMBER = re.compile(r'\s*\{\s*"[^"\\]*"\s*: ')
 _SPACED_ELEMENT = re.compile(r"\s*\[\s*[^\s,\"\[{]+, ")
 _JSON_START = frozenset('{["-0123456789tfnNI')
+_JSON_WORDS = frozenset({"true", "false", "null", "NaN", "Infinity"})
 
 
 def cut_mark(lines: int, lost_bytes: int, handle: str, verb: str = "recall") -> str:
@@ -122,7 +126,8 @@ def utf8_bytes(text: str) -> int:
 
 def line_count(text: str) -> int:
     r"""Lines of a text: "a\nb\n" and "a\nb" have 2, "" has none."""
-    return text.count("\n") + (1 if text and not text.endswith("\n") else 0)
+    lines = text.count("\n")
+    return lines if not text or text[-1] == "\n" else lines + 1
 
 
 def where_for(text: str) -> Where:
@@ -158,11 +163,11 @@ def place(value: Json, mark: str, where: Where) -> Json:
 
     Source: design, 5.2, "Marks".
     """
-    if where is Where.LAST_LINE and isinstance(value, str):
+    if where is _LAST_LINE and isinstance(value, str):
         return f"{value}\n{mark}"
     if where is Where.NONE:
         return value
-    if where is Where.WHOLE:
+    if where is _WHOLE:
         return mark
     if isinstance(value, dict):
         return {**{key: item for key, item in value.items() if key != MARK_KEY}, MARK_KEY: mark}
@@ -194,6 +199,8 @@ def starts_diff(text: str) -> bool:
 def _diff_start(text: str) -> int:
     """Where the first header of a diff starts, at the top of `text`; -1 when that is no diff."""
     # Nearly all texts end here, and a plain search is quick.
+    if len(text) <= _DIFF_TOP_CHARS and "---" not in text and "diff --" not in text and "***" not in text:
+        return -1
     if text.find("diff --git ", 0, _DIFF_TOP_CHARS) >= 0 or text.find("*** Begin Patch", 0, _DIFF_TOP_CHARS) >= 0:
         found = _DIFF_NAMED.search(text, 0, _DIFF_TOP_CHARS)
         if found is not None:
@@ -216,6 +223,8 @@ def _parses(text: str) -> bool:
 
 def _is_json_lines(body: str) -> bool:
     first = body.partition("\n")[0]
+    if first[0] in "tfnNI" and first.strip(" \t\r") not in _JSON_WORDS:
+        return False
     # One decode of all lines together; the first line alone ends most texts that are none early.
     if not _parses(first):
         return False

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 import re2
 
+from pipeline.rules.failure_words import quick_search
+
 MIN_RUN_LINES = 2
 
 
@@ -28,12 +30,17 @@ def encoded(text: str) -> bytes:
 
 
 def count(pattern: re2._Regexp, data: bytes, enough: int = -1) -> int:
-    """Matches in a text's bytes, counted up to `enough`."""
-    found = 0
-    for _ in pattern.finditer(data):
-        found += 1
-        if found == enough:
+    """Matches in a text's bytes, counted up to `enough`; below 0 all of them."""
+    # Lines are many, and the layers of the module take longer than the search.
+    search = quick_search(pattern)
+    end = len(data)
+    found = at = 0
+    while found != enough and at <= end:
+        stop = search(data, at, end)[0][1]
+        if stop < 0:
             break
+        found += 1
+        at = stop if stop > at else at + 1
     return found
 
 
@@ -96,7 +103,7 @@ def _short(run: bytes, first: int, noun: bytes, announces: re2._Regexp | None, k
 def _elided(lines: list[bytes], noun: bytes) -> bytes:
     """The line in place of a run, or the run itself where that is not longer."""
     whole = b"".join(lines)
-    number = sum(1 for line in lines if line.strip())
+    number = sum(map(bool, map(bytes.strip, lines)))
     if number < MIN_RUN_LINES:
         return whole
     end = b"\r\n" if whole.endswith(b"\r\n") else b"\n" if whole.endswith(b"\n") else b""

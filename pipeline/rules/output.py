@@ -18,18 +18,19 @@ from pipeline.rules.base import (
     CompactionRule,
     CompactionStats,
     CompactOptions,
+    Failing,
     ToolContext,
 )
-from pipeline.rules.builtin import BUILTIN_RULES, HTML_RULE_ID
+from pipeline.rules.builtin import BUILTIN_RULES, HTML_RULE_ID, JSON_RULE_ID
 from pipeline.rules.commands import simple_commands
 from pipeline.rules.dedup_elide import FALLBACK_RULE_ID, fold_and_elide, holds_elision
 from pipeline.rules.failures import LastScan
+from pipeline.rules.file_reads import OUTLINE_RULE_ID, outline
 from pipeline.rules.guard import lost_failures, lost_from_page, lost_lines
+from pipeline.rules.json_pieces import lost_from_json
 from pipeline.rules.json_text import is_json_or_lines
 from pipeline.rules.marks import holds_mark
 from pipeline.rules.protected import Part, split_protected, splits_line
-from pipeline.rules.test_output import RULE as TEST_RULE
-from pipeline.rules.test_output import compact_test_output
 from pipeline.rules.tool_classes import file_kind, tool_class
 
 _STUB_STARTS = ("<persisted-output>", "[OpenViking tool result externalized]")
@@ -44,6 +45,8 @@ _URL_CLASSES = frozenset({"fetch", "web_search", "search"})
 _ERROR_FACTOR = 2
 # Rules run again on what they made, until nothing changes: a text that never comes to rest stays as it was.
 _MAX_PASSES = 4
+# What most lines are may show only when the noise of another program is gone.
+_ROUNDS = 2
 
 _DIFF_START = re.compile(r"\s*(?:diff --(?:git|cc|combined) |Index: |\*\*\* Begin Patch|--- [^\n]*\n\+\+\+ |@@ -[0-9])")
 _DIFF_INSIDE = re.compile(r"^diff --(?:git|cc|combined) ", re.MULTILINE)
@@ -60,6 +63,8 @@ class _Case:
     shorten_urls: bool
     head_lines: int
     tail_lines: int
+    path: str
+    outlines: bool
 
 
 def compact_tool_output(
@@ -141,9 +146,9 @@ def _case_of(tool_name: str, options: CompactOptions, context: ToolContext | Non
     if group in options.whole_classes:
         return None
     failed = context is not None and (context.is_error or context.exit_code not in (None, 0))
-    exempt = group in _UNGUARDED_CLASSES or (
-        group == "read" and context is not None and file_kind(context.path) == "source"
-    )
+    path = "" if context is None else context.path
+    reads_source = group == "read" and file_kind(path) == "source"
+    exempt = reads_source or group in _UNGUARDED_CLASSES
     factor = _ERROR_FACTOR if failed else 1
     return _Case(
         tool_name=tool_name,
@@ -153,13 +158,15 @@ def _case_of(tool_name: str, options: CompactOptions, context: ToolContext | Non
         shorten_urls=group not in _URL_CLASSES,
         head_lines=options.head_lines * factor,
         tail_lines=options.tail_lines * factor,
+        path=path,
+        outlines=options.outline_reads and reads_source and not failed,
     )
 
 
 def _one_pass(text: str, case: _Case) -> tuple[str, str]:
     """The text after one pass and the rule or reason; the very same object when it stays."""
     parts = split_protected(text)
-    if len(parts) == 1:
+    if len(parts) == 1 and not parts[0].whole:
         return _compact_part(text, case)
     changed: list[str] = []
     rule = ""
@@ -187,33 +194,19 @@ def _is_open(part: Part, case: _Case) -> bool:
 
 
 def _compact_part(text: str, case: _Case) -> tuple[str, str]:
-    """Shorten one piece of text that holds nothing to protect."""
+    """Shorten one piece of text that holds nothing to protect: by the rules for it, else by the fallback."""
     scan = LastScan()
+    if case.outlines and (short := outline(text, case.path)) != text and _saves(text, short, case):
+        return short, OUTLINE_RULE_ID
     structured = is_json_or_lines(text)
-    refused = ""
-    for rule in (*case.options.rules, *BUILTIN_RULES):
-        if not _applies(rule, text, case):
-            continue
-        short = compact_test_output(text, scan.numbers) if rule is TEST_RULE else rule.compact(text)
-        if short == text:
-            # The rule knows this kind of text and finds nothing to drop: the fallback would know it less.
-            return text, LOW_SAVINGS
-        if structured and not is_json_or_lines(short):
-            refused = STRUCTURED
-        elif not _saves(text, short, case):
-            refused = LOW_SAVINGS
-        elif (
-            not case.guarded
-            or (rule.id == HTML_RULE_ID and not lost_from_page(text, short))
-            or not lost_lines(_lines_at(text.split("\n"), scan.numbers(text)), short)
-        ):
-            return short, rule.id
-        else:
-            refused = FAILURE_FALLBACK
-        break
+    short, rule, refused = _by_rules(text, case, scan, structured=structured)
+    if rule and _saves(text, short, case):
+        return short, rule
     if structured:
-        return text, STRUCTURED
-    if _is_diff(text):
+        return text, FAILURE_FALLBACK if refused == FAILURE_FALLBACK else STRUCTURED
+    if refused in (LOW_SAVINGS, STRUCTURED):
+        return text, refused
+    if _is_diff(text) and not case.options.elide_diffs:
         return text, refused or POLICY
     lines = text.split("\n")
     numbers = scan.numbers(text) if case.guarded else []
@@ -227,10 +220,52 @@ def _compact_part(text: str, case: _Case) -> tuple[str, str]:
         lines=lines,
     )
     if not _saves(text, short, case):
-        return text, refused if refused == FAILURE_FALLBACK else LOW_SAVINGS
+        return text, refused or LOW_SAVINGS
     if lost_lines(failing, short):
         return text, FAILURE_FALLBACK
     return short, FALLBACK_RULE_ID
+
+
+def _by_rules(text: str, case: _Case, scan: LastScan, *, structured: bool) -> tuple[str, str, str]:
+    """The text after all rules that are for it, each on what the ones before have left.
+
+    Returns:
+        The text; the first rule that shortened it, "" if none did; and why the last one that was for it did not:
+        `LOW_SAVINGS` when it knows this kind of text and finds nothing to drop, so that the fallback, which knows it
+        less, is not tried; `FAILURE_FALLBACK` when the guard refused what it made.
+    """
+    fired = refused = ""
+    failing: Failing = scan.numbers if case.guarded else _none_fail
+    for _ in range(_ROUNDS):
+        before = text
+        for rule in (*case.options.rules, *BUILTIN_RULES):
+            if not _applies(rule, text, case):
+                continue
+            short = rule.compact_knowing(text, failing) if rule.compact_knowing is not None else rule.compact(text)
+            if short == text:
+                refused = refused or ("" if fired else LOW_SAVINGS)
+            elif structured and not is_json_or_lines(short):
+                refused = refused or STRUCTURED
+            elif case.guarded and _loses(rule, text, short, scan):
+                refused = FAILURE_FALLBACK
+            elif _is_shorter(text, short):
+                text, fired = short, fired or rule.id
+        if text is before:
+            break
+    return text, fired, refused
+
+
+def _loses(rule: CompactionRule, text: str, short: str, scan: LastScan) -> bool:
+    """The guard: does what a rule made of a text lack a failure of it? (design, P4)"""
+    if rule.id == HTML_RULE_ID and not lost_from_page(text, short):
+        return False
+    if rule.id == JSON_RULE_ID:
+        return bool(lost_from_json(text, short))
+    return bool(lost_lines(_lines_at(text.split("\n"), scan.numbers(text)), short))
+
+
+def _none_fail(_text: str) -> list[int]:
+    return []
 
 
 def _lines_at(lines: list[str], numbers: list[int]) -> list[str]:
@@ -242,6 +277,10 @@ def _applies(rule: CompactionRule, text: str, case: _Case) -> bool:
     if case.context is not None and rule.matches_context is not None and not rule.matches_context(case.context):
         return False
     return rule.matches(case.tool_name, text)
+
+
+def _is_shorter(text: str, short: str) -> bool:
+    return _utf8_bytes(short) < _utf8_bytes(text)
 
 
 def _saves(text: str, short: str, case: _Case) -> bool:

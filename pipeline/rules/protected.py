@@ -25,10 +25,21 @@ _SPACE_CHARS = 8
 
 
 class Part(NamedTuple):
-    """A piece of a text; `whole` ones are not to be touched."""
+    """A piece of a text; `whole` ones are not to be touched.
+
+    What touches is one part: `pieces` tells of how many, `joins_line` whether two of them meet within a line.
+    """
 
     text: str
     whole: bool
+    pieces: int = 1
+    joins_line: bool = False
+
+
+def behind_header(text: str) -> int:
+    """Where the output itself begins behind what a harness puts before it; 0 without such a header."""
+    header = _HEADER.match(text)
+    return 0 if header is None else header.end()
 
 
 def split_protected(text: str) -> list[Part]:
@@ -39,19 +50,18 @@ def split_protected(text: str) -> list[Part]:
 
     Source: design, P5; formats.md, section 9.
     """
-    header = _HEADER.match(text)
-    start = 0 if header is None else header.end()
-    spans = [(0, start)] if start else []
+    start = behind_header(text)
+    spans = [(0, start, 1, False)] if start else []
     if ("<" in text or "[" in text) and any(word in text for word in _WORDS):
         spans += _marked_spans(text, start)
     if not spans:
         return [Part(text, False)]
     parts: list[Part] = []
     at = 0
-    for first, end in spans:
+    for first, end, pieces, joins_line in spans:
         if first > at:
             parts.append(Part(text[at:first], False))
-        parts.append(Part(text[first:end], True))
+        parts.append(Part(text[first:end], True, pieces, joins_line))
         at = end
     if at < len(text):
         parts.append(Part(text[at:], False))
@@ -59,38 +69,69 @@ def split_protected(text: str) -> list[Part]:
 
 
 def splits_line(parts: list[Part]) -> bool:
-    r"""Whether a boundary between two parts lies within a line."""
-    return any(not part.text.endswith("\n") for part in parts[:-1])
+    r"""Whether a boundary between two parts, or within one, lies within a line."""
+    return any(not part.text.endswith("\n") for part in parts[:-1]) or any(part.joins_line for part in parts)
 
 
-def _marked_spans(text: str, start: int) -> list[tuple[int, int]]:
-    tags = list(_TAG.finditer(text, start))
-    # For each tag the next closing one of its kind, found from the end.
-    closing: dict[str, int] = {}
-    ends: list[int] = [0] * len(tags)
-    for index in range(len(tags) - 1, -1, -1):
-        block = tags[index]["block"]
-        if block is None:
-            continue
-        if tags[index]["close"]:
-            closing[block.lower()] = tags[index].end()
-        else:
-            ends[index] = closing.get(block.lower(), 0)
-    spans: list[tuple[int, int]] = []
+def _marked_spans(text: str, start: int) -> list[tuple[int, int, int, bool]]:
+    """Where something that stays whole begins and ends, with `pieces` and `joins_line` of its part."""
+    starts, ends, blocks = _tags(text, start)
+    spans: list[tuple[int, int, int, bool]] = []
     at = start
-    for tag, block_end in zip(tags, ends, strict=True):
-        if tag.start() < at:
+    open_first = -1
+    pieces, joins_line = 1, False
+    for first, end, block_end in zip(starts, ends, _block_ends(ends, blocks), strict=True):
+        if first < at:
             continue
-        first, end = tag.start(), max(tag.end(), block_end)
         line = text.rfind("\n", at, first) + 1 or at
         if not text[line:first].strip():
             first = line
-        after = text.find("\n", end, end + _SPACE_CHARS)
-        if after >= 0 and not text[end:after].strip():
-            end = after + 1
-            origin = _ORIGIN.match(text, end)
-            if origin is not None:
-                end = origin.end()
-        spans.append((first, end))
+        end = _line_end(text, max(end, block_end))
+        if open_first < 0:
+            open_first = first
+        elif first > at:
+            spans.append((open_first, at, pieces, joins_line))
+            open_first, pieces, joins_line = first, 1, False
+        else:
+            # Very many that touch would be very many parts.
+            pieces += 1
+            joins_line = joins_line or text[at - 1] != "\n"
         at = end
+    if open_first >= 0:
+        spans.append((open_first, at, pieces, joins_line))
     return spans
+
+
+def _tags(text: str, start: int) -> tuple[list[int], list[int], list[str]]:
+    """Where the tags start and end, and what each opens; "/" and its name for one that closes a block, "" for none."""
+    starts: list[int] = []
+    ends: list[int] = []
+    blocks: list[str] = []
+    for tag in _TAG.finditer(text, start):
+        starts.append(tag.start())
+        ends.append(tag.end())
+        block = tag["block"]
+        blocks.append("" if block is None else tag["close"] + block.lower())
+    return starts, ends, blocks
+
+
+def _block_ends(ends: list[int], blocks: list[str]) -> list[int]:
+    """For each tag the end of the next that closes its block, 0 if none does; found from the end."""
+    closing: dict[str, int] = {}
+    found = [0] * len(ends)
+    for index in range(len(ends) - 1, -1, -1):
+        block = blocks[index]
+        if block.startswith("/"):
+            closing[block[1:]] = ends[index]
+        elif block:
+            found[index] = closing.get(block, 0)
+    return found
+
+
+def _line_end(text: str, end: int) -> int:
+    """The end of what stays whole: with the end of its line where only blanks follow, and with its origin."""
+    after = text.find("\n", end, end + _SPACE_CHARS)
+    if after < 0 or text[end:after].strip():
+        return end
+    origin = _ORIGIN.match(text, after + 1)
+    return after + 1 if origin is None else origin.end()

@@ -124,25 +124,24 @@ def failure_key(line: str) -> str:
             start = start + pid[1] + "<pid>"
             line = line[pid.end() :]
     data = line.encode("utf-8", "surrogatepass")
-    if _search_volatile_hint(data, 0, len(data))[0][0] < 0:
+    size = len(data)
+    if _search_volatile_hint(data, 0, size)[0][0] < 0:
         return start + line
-    cut, cut_end = _compared(line, data)
-    if cut < 0:
-        return start + _blanked(line)
+    if line.isascii():
+        cut, cut_end = _search_compares(data, 0, size)[0]
+        if cut < 0:
+            return start + sub_found(_VOLATILE, _search_volatile, _blank, line, data)
+    else:
+        found = _COMPARES.search(line) if _search_compares_hint(data, 0, size)[0][0] >= 0 else None
+        if found is None:
+            return start + _blanked(line)
+        cut, cut_end = found.span()
     at_end = _BRACKETS_AT_END.search(line, max(cut, len(line) - 100))
     end = len(line)
     # Brackets at the end hold no noise where they are all that is compared.
     if at_end is not None and at_end.start() > cut_end + 1 and _COMPARES.search(at_end[0]) is None:
         end = at_end.start()
     return start + _blanked(line[:cut]) + line[cut:end] + _blanked(line[end:])
-
-
-def _compared(line: str, data: bytes) -> tuple[int, int]:
-    """Where a line first speaks of what was expected and what came; (-1, -1) if it does not."""
-    if line.isascii():
-        return _search_compares(data, 0, len(data))[0]
-    found = _COMPARES.search(line) if _search_compares_hint(data, 0, len(data))[0][0] >= 0 else None
-    return (-1, -1) if found is None else found.span()
 
 
 def _blanked(line: str) -> str:
@@ -154,7 +153,9 @@ def _blanked(line: str) -> str:
 
 def bare_line(line: str) -> str:
     """A line without colour codes, fold count and white space at its end."""
-    line = plain(line).rstrip()
+    if "[" in line or "\x1b" in line:
+        line = plain(line)
+    line = line.rstrip()
     if line.endswith(")"):
         line = FOLD_SUFFIX.sub("", line).rstrip()
     return line

@@ -137,7 +137,7 @@ def compact_test_output(text: str, failing: Callable[[str], Collection[int]] = f
         The text without colour codes and passing tests; the text itself when it holds no such run.
     """
     plain = strip_colours(text)
-    if _NOISE_LINES.search(encoded(plain)) is None:
+    if not count(_NOISE_LINES, encoded(plain), 1):
         return text
     # Names of tests may hold words that count as a failure; such lines stay, whatever they mean.
     short = elide_runs(plain, _RUNS, NOUN, announces=_ANNOUNCE_LINE, keeps=failing(plain))
@@ -159,7 +159,10 @@ def matches(tool_name: str, output: str) -> bool:
     head = plain.split("\n", HEAD_LINES)[:HEAD_LINES]
     if "```" not in head and _SIGN_LINES.search(encoded("\n".join(head))):
         return True
-    return 2 * count(_RUNNER_LINES, data) > len(_FILLED_LINES.findall(plain))
+    # More than half of all lines are more than half of the filled ones, which are not counted then.
+    most = (data.count(b"\n") + 1) // 2 + 1
+    found = count(_RUNNER_LINES, data, most)
+    return found == most or 2 * found > len(_FILLED_LINES.findall(plain))
 
 
 def matches_context(context: ToolContext) -> bool:
@@ -187,4 +190,4 @@ def runs_tests(words: tuple[str, ...]) -> bool:
     )
 
 
-RULE = CompactionRule("test-output", matches, compact_test_output, matches_context)
+RULE = CompactionRule("test-output", matches, compact_test_output, matches_context, compact_knowing=compact_test_output)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
@@ -18,6 +19,8 @@ EditKind = Literal["write", "edit", "patch", "notebook", ""]
 
 COMMAND_CHARS = 4096
 """A context keeps this much of a command or path."""
+NAMES_KEPT = 1024
+"""Names of tools that are looked up only once."""
 BODY_PREVIEW_CHARS = 200
 """What tool-input compaction leaves of a written file or of a here-document's body."""
 
@@ -94,6 +97,7 @@ _PATCH_FILE = re.compile(
 )
 
 
+@lru_cache(NAMES_KEPT)
 def tool_class(name: str) -> str:
     """The class of a tool, "" if it has none: shell, write, edit, read, search, list, fetch, ...
 
@@ -155,25 +159,20 @@ def context_of(
     group = tool_class(name)
     fields = _object_of(tool_input)
     command = path = ""
-    chars = min(COMMAND_CHARS, max_chars) if max_chars > 0 else COMMAND_CHARS
+    chars = max_chars if 0 < max_chars < COMMAND_CHARS else COMMAND_CHARS
     if group == "shell":
         script = "" if fields is None and not isinstance(tool_input, str) else _script_of(fields, tool_input)
-        body_chars = min(BODY_PREVIEW_CHARS, max_chars) if max_chars > 0 else BODY_PREVIEW_CHARS
-        command = _without_bodies(script, chars, body_chars)
+        body_chars = max_chars if 0 < max_chars < BODY_PREVIEW_CHARS else BODY_PREVIEW_CHARS
+        command = _without_bodies(script, chars, body_chars) if "<<" in script else script[:chars]
     elif fields is not None:
         path = _path_of(fields)
         if not path and edit_kind(name) == "patch":
             path = next((found for text in fields.values() if (found := _patched_path(text))), "")
     elif edit_kind(name) == "patch":
         path = _patched_path(tool_input)
-    return ToolContext(
-        tool_input=fields if keep_input else None,
-        command=command,
-        path=without_mark(path)[:chars] if path else "",
-        exit_code=exit_code,
-        is_error=is_error,
-        tool_class=group,
-    )
+    path = without_mark(path)[:chars] if path else ""
+    # By position, as this is made for each call.
+    return ToolContext(fields if keep_input else None, command, path, exit_code, is_error, group)
 
 
 def is_script_call(words: list[Json]) -> bool:

@@ -31,6 +31,15 @@ from pipeline.rules.tool_texts import (
     short_patch,
 )
 
+# Looking up a member of an enumeration is slow, and these are asked for at each cut.
+_NONE, _LAST_LINE = Where.NONE, Where.LAST_LINE
+# Layout -> the fields of which a preview stays, its length, and the rule.
+_PREVIEWED = {
+    "write": (frozenset(CONTENT_KEYS), BODY_PREVIEW_CHARS, WRITE),
+    "edit": (EDIT_TEXT_KEYS, EDIT_PREVIEW_CHARS, EDIT),
+}
+_NOTHING: tuple[frozenset[str], int, str] = (frozenset(), 0, EDIT)
+
 
 class InputCut(NamedTuple):
     """One value of a tool input to replace.
@@ -54,24 +63,24 @@ def leaf_cuts(
     """The cuts that keep keys and types, in document order."""
     cuts: list[InputCut] = []
     layout = layout_of(name, tool_input, policies)
-    if not isinstance(tool_input, dict) or layout in ("full", "generic"):
+    if layout == "full" or layout == "generic" or not isinstance(tool_input, dict):
         _long_leaves(cuts, (), tool_input, max_chars, generic=layout == "generic")
         return cuts
+    keys, chars, rule = _PREVIEWED.get(layout, _NOTHING)
+    chars = preview_chars(chars, max_chars)
     for key, item in tool_input.items():
-        if layout == "shell":
+        if type(item) is str and key in keys:
+            if len(item) > chars:
+                _preview(cuts, (key,), item, chars, rule)
+        elif layout == "shell":
             _shell_field(cuts, key, item, max_chars)
         elif layout == "task":
             _plain_field(cuts, key, item, max_chars, TASK, kept=key in TASK_KEYS)
         elif layout == "edit" and key == EDITS_KEY and isinstance(item, list):
             _edit_items(cuts, item, max_chars)
-        elif layout == "write" and key in CONTENT_KEYS and isinstance(item, str):
-            _preview(cuts, (key,), item, preview_chars(BODY_PREVIEW_CHARS, max_chars), WRITE)
-        elif layout == "edit" and key in EDIT_TEXT_KEYS and isinstance(item, str):
-            _preview(cuts, (key,), item, preview_chars(EDIT_PREVIEW_CHARS, max_chars), EDIT)
         elif layout == "patch" and key in PATCH_KEYS and isinstance(item, str):
             _text(cuts, (key,), item, short_patch(item, max_chars), EDIT)
         else:
-            rule = WRITE if layout == "write" else EDIT
             _plain_field(cuts, key, item, max_chars, rule, kept=key in KEPT_KEYS)
     return cuts
 
@@ -79,7 +88,9 @@ def leaf_cuts(
 def _plain_field(cuts: list[InputCut], key: str, item: Json, max_chars: int, rule: str, *, kept: bool) -> None:
     """A field that is kept up to the cap, or a string that is dropped; other dropped values stay."""
     if kept:
-        _long_leaves(cuts, (key,), item, max_chars)
+        # Most kept fields are short strings.
+        if type(item) is not str or len(item) > max_chars:
+            _long_leaves(cuts, (key,), item, max_chars)
     elif isinstance(item, str) and item and not holds_mark(item):
         lost = utf8_bytes(item)
         where = Where.NONE if lost < MARK_MIN_BYTES else Where.WHOLE
@@ -123,9 +134,11 @@ def _preview(cuts: list[InputCut], path: Path, old: str, chars: int, rule: str) 
     if len(old) <= chars:
         return
     if len(old) - chars >= MARK_MIN_BYTES or utf8_bytes(old[chars:]) >= MARK_MIN_BYTES:
-        _text(cuts, path, old, old[:chars], rule)
+        cut = text_cut(path, old, old[:chars], rule)
     else:
-        _text(cuts, path, old, cap_text(old, chars), rule)
+        cut = text_cut(path, old, cap_text(old, chars), rule)
+    if cut is not None:
+        cuts.append(cut)
 
 
 def _text(cuts: list[InputCut], path: Path, old: str, new: str, rule: str, *, is_command: bool = False) -> None:
@@ -143,10 +156,12 @@ def text_cut(path: Path, old: str, new: str, rule: str, *, is_command: bool = Fa
     if new == old or holds_mark(old):
         return None
     lost = utf8_bytes(old) - utf8_bytes(new)
-    where = Where.NONE
-    if lost >= MARK_MIN_BYTES:
-        where = Where.LAST_LINE if is_command else _where_of_text(new)
-    return InputCut(path, old, new, where, max(0, line_count(old) - line_count(new)), lost, rule)
+    if lost < MARK_MIN_BYTES:
+        where = _NONE
+    else:
+        where = _LAST_LINE if is_command else _where_of_text(new)
+    lines = line_count(old) - line_count(new)
+    return InputCut(path, old, new, where, lines if lines > 0 else 0, lost, rule)
 
 
 def _long_leaves(cuts: list[InputCut], at: Path, value: Json, max_chars: int, *, generic: bool = False) -> None:
@@ -186,4 +201,4 @@ def _items(holder: dict[str, Json] | list[Json]) -> Iterator[tuple[str | int, Js
 
 def _where_of_text(text: str) -> Where:
     """Patches keep their shape; any other cut string is plain lines, as its head alone is no JSON."""
-    return Where.DIFF_HEAD if starts_diff(text[:BODY_PREVIEW_CHARS]) else Where.LAST_LINE
+    return Where.DIFF_HEAD if starts_diff(text[:BODY_PREVIEW_CHARS]) else _LAST_LINE

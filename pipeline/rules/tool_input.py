@@ -130,7 +130,9 @@ def _compacted_text(name: str, text: str, max_chars: int) -> str:
         return _short_text(name, text, max_chars, NO_POLICIES)[0]
     summary, _ = summary_of(name, value, max_chars, NO_POLICIES)
     new = text if summary is value else _encoded_like(summary, text)
-    return new if utf8_bytes(new) < utf8_bytes(text) else text
+    # Smaller as a text, and as the JSON string that it is in a session: its escapes take bytes there.
+    is_smaller = utf8_bytes(new) < utf8_bytes(text)
+    return new if is_smaller and utf8_bytes(encode_basestring(new)) < utf8_bytes(encode_basestring(text)) else text
 
 
 def _short_text(name: str, text: str, max_chars: int, policies: Mapping[str, str]) -> tuple[str, str]:

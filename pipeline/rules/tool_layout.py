@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
 from pipeline.records import Json
-from pipeline.rules.tool_classes import COMMAND_KEYS, PATH_KEYS, TOOL_CLASSES, edit_kind, tool_class
+from pipeline.rules.tool_classes import COMMAND_KEYS, NAMES_KEPT, PATH_KEYS, TOOL_CLASSES, edit_kind, tool_class
 
 Layout = Literal["write", "edit", "patch", "shell", "task", "generic", "full"]
 """full: strings are capped only; generic: a tool of no known kind that is to be summarized."""
@@ -58,6 +59,15 @@ WHOLE_KEYS = frozenset(PATH_KEYS + COMMAND_KEYS)
 """Fields that a summary policy on an unknown tool only caps, as a context reads them."""
 
 
+@lru_cache(NAMES_KEPT)
+def _kind_of(name: str) -> str:
+    """What `edit_kind` says of a tool, "shell", "task", or "" for all other tools."""
+    kind = edit_kind(name)
+    if kind:
+        return kind
+    return "shell" if tool_class(name) == "shell" else "task" if name.lower() in _TASKS else ""
+
+
 def policy_of(name: str, policies: Mapping[str, str]) -> str:
     """The policy of a tool: exact name, then without case, the given ones before the built-in ones."""
     if policies:
@@ -74,7 +84,17 @@ def layout_of(name: str, tool_input: Json, policies: Mapping[str, str]) -> Layou
     """What the fields of an input are, by the tool first and by the fields it has second."""
     if policy_of(name, policies) != "summary":
         return "full"
-    kind = edit_kind(name)
+    kind = _kind_of(name)
+    if kind == "shell":
+        if isinstance(tool_input, str):
+            return "shell"
+        has_command = isinstance(tool_input, dict) and any(
+            isinstance(tool_input.get(key), str | list) for key in COMMAND_KEYS
+        )
+        return "shell" if has_command else "full"
+    if kind == "task":
+        has_task = isinstance(tool_input, dict) and any(key in tool_input for key in TASK_KEYS)
+        return "task" if has_task else "full"
     if kind:
         if not isinstance(tool_input, dict):
             return "patch" if kind == "patch" else "full"
@@ -89,16 +109,6 @@ def layout_of(name: str, tool_input: Json, policies: Mapping[str, str]) -> Layou
         if text_key(tool_input, CONTENT_KEYS) is not None:
             return "write"
         return "patch" if text_key(tool_input, PATCH_KEYS) is not None else "full"
-    if tool_class(name) == "shell":
-        if isinstance(tool_input, str):
-            return "shell"
-        has_command = isinstance(tool_input, dict) and any(
-            isinstance(tool_input.get(key), str | list) for key in COMMAND_KEYS
-        )
-        return "shell" if has_command else "full"
-    if name.lower() in _TASKS:
-        has_task = isinstance(tool_input, dict) and any(key in tool_input for key in TASK_KEYS)
-        return "task" if has_task else "full"
     # A name of the built-in table is "full" there, so "summary" is the user's word for it.
     return "generic"
 
@@ -113,4 +123,4 @@ def text_key(fields: dict[str, Json], keys: tuple[str, ...]) -> str | None:
 
 def holds_edit_text(fields: dict[str, Json]) -> bool:
     """Whether a field is the old or new text of an edit."""
-    return any(isinstance(fields[key], str) for key in EDIT_TEXT_KEYS & fields.keys())
+    return any(isinstance(fields[key], str) for key in fields if key in EDIT_TEXT_KEYS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import anyio
 import anyio.to_thread
 from anyio.streams.memory import MemoryObjectSendStream
 
+from pipeline.disk.outputs import RESERVED_FILES, open_limit
 from pipeline.disk.scan import Found, roots_of, scan
 from pipeline.disk.store import Store
 from pipeline.errors import CompactdError, LedgerError, SourceError
@@ -31,6 +33,10 @@ from pipeline.stages.base import Batch
 COMMIT_DELAY_SECONDS = 2.0
 WORTH_A_PROCESS_BYTES = 8 * 1024 * 1024
 """With less than this for each, starting processes takes longer than they save."""
+FILES_A_PROCESS = 4
+"""Descriptors here for a worker process: pipe, sentinel, and those of its start."""
+MOST_PROCESSES, FEW_PROCESSES = 256, 4
+"""The reserve for all but outputs is enough for a few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +127,14 @@ class _Backfill:
                 self._total_bytes += max(0, file.size - (0 if opening.renew else opening.src_off))
                 self._paths[opening.session] = file.path
                 yield _Job(opening, file)
+        catalog.settle()
 
     async def run(self, jobs: Sequence[_Job], processes: int) -> None:
         """Read, compact, write and commit all of them."""
         chain = AsyncChain(self._settings, self._store, delay_seconds=COMMIT_DELAY_SECONDS, on_commit=self._committed)
         async with anyio.create_task_group() as group:
             running = chain.start(group)
-            wanted = min(processes or self._suggested(), len(jobs))
+            wanted = min(processes or self._suggested(), len(jobs), _affordable())
             if wanted <= 1:
                 await self._read_here(running, jobs)
             else:
@@ -152,6 +159,8 @@ class _Backfill:
                             return
                 except SourceError as error:
                     self._report.failed.append(str(error))
+                finally:
+                    reading.close()
 
     async def _read_in_processes(self, running: Running, jobs: Sequence[_Job], processes: int) -> None:
         """Largest sessions first, each to the next free process."""
@@ -231,7 +240,14 @@ class _Backfill:
 
 
 def _turn(reading: SessionReading) -> Batch | None:
-    return reading.turn(at_end=True)
+    return reading.next_batch(at_end=True)
+
+
+def _affordable() -> int:
+    """How many processes the descriptors of this one are enough for, besides outputs and their reserve."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = soft - RESERVED_FILES - open_limit()
+    return MOST_PROCESSES if soft == resource.RLIM_INFINITY else FEW_PROCESSES + max(0, free) // FILES_A_PROCESS
 
 
 async def _receive(connection: Connection, process: SpawnProcess, limiter: anyio.CapacityLimiter) -> Parcel | Finished:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipeline.disk.identity import Identity, identify, same_content
-from pipeline.disk.ledger import GenerationRow, SessionRow
-from pipeline.disk.reader import ReadAt, read_at
+from pipeline.disk.rows import GenerationRow, SessionRow
 from pipeline.disk.scan import COMPRESSED, Found
+from pipeline.disk.sources import looked_into
 from pipeline.disk.store import Store
-from pipeline.errors import SourceError
 from pipeline.formats.detect import HEAD_BYTES, detect_bytes
 from pipeline.formats.registry import FORMATS, UNKNOWN
 from pipeline.runs.reading import Opening
+
+COMMAND, ROOT = "+", "@"
+"""What `Parcel.given` begins with: a command gave the format, or the configuration for a whole root."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +33,21 @@ class Skipped:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """A format that the user wants, "" for that of the content; `given` as in `Parcel`."""
+
+    format: str
+    given: str
+
+
 class Catalog:
     """Finds or makes the ledger's session of a found file."""
 
     def __init__(self, store: Store, *, format: str = "auto") -> None:
         self._store = store
         self._format = format
+        self._touched: dict[int, Found] = {}
 
     def opening(self, found: Found, *, renew: bool = False) -> Opening | Unchanged | Skipped:
         """Where reading this file goes on.
@@ -52,49 +63,84 @@ class Catalog:
             return Skipped(found.path, "compressed sources are not read yet")
         session = self._known(found) or self._moved(found)
         if session is None:
-            wanted = self._format if self._format != "auto" else found.root.format
-            format_ = wanted if wanted != "auto" else self._detect(found)
+            choice = self._choice(found, "")
+            format_ = choice.format or self._detect(found)
             if format_ is None:
                 return Skipped(found.path, "no known session format")
-            return Opening(self._add(found), found.path, format_)
+            return Opening(self._add(found), found.path, format_, given=choice.given)
         generations = self._store.ledger.generations(session.id)
         generation = generations[-1] if generations else None
         if generation is None or not (session.generation or generation.src_off):
             # None yet, or one that was begun and never committed.
-            wanted = self._format if self._format != "auto" else found.root.format
-            format_ = wanted if wanted != "auto" else self._detect(found) or UNKNOWN
-            return Opening(session.id, found.path, format_)
-        same_file = (session.size, session.mtime_ns, session.dev, session.inode) == (
-            found.size,
-            found.mtime_ns,
-            found.dev,
-            found.inode,
-        )
-        building = generation.state == "building"
-        if same_file and generation.src_off == found.size and not building and not renew:
+            choice = self._choice(found, "")
+            return Opening(session.id, found.path, choice.format or self._detect(found) or UNKNOWN, given=choice.given)
+        config, given = _split(generation.config)
+        choice = self._choice(found, given)
+        other_format = choice.format not in ("", generation.format)
+        # Another format that the command gives holds at once, all else when there is something new.
+        renew = renew or (other_format and self._format != "auto")
+        if not renew and generation.state != "building" and self._is_unchanged(session, generation, found):
             return Unchanged(session.id)
         # New bytes under other settings would make an output that no settings give.
-        renew = renew or generation.config != self._store.config
-        if generation.open_tail and not building and not renew:
-            reopened = self._reopen_tail(found, generation)
-            if reopened is None:
-                return Unchanged(session.id)
-            generation = reopened
+        renew = renew or other_format or config != self._store.config or (given[:1] == ROOT and not choice.given)
+        if generation.open_tail and generation.state != "building" and not renew:
+            generation = self._without_tail(found, generation)
         return Opening(
             session.id,
             found.path,
-            generation.format,
+            choice.format or generation.format,
             generation.generation,
-            building,
+            generation.state == "building",
             generation.src_off,
             generation.records,
             _identity(generation),
             generation.open_tail,
             renew,
+            choice.given,
         )
 
+    @property
+    def touched(self) -> int:
+        """Files that look otherwise than before and hold nothing new; `settle` notes how they look."""
+        return len(self._touched)
+
+    def settle(self) -> None:
+        """Note in the ledger how the files look that were touched and hold nothing new; between commits."""
+        if not self._touched:
+            return
+        with self._store.ledger.transaction() as change:
+            for id, found in self._touched.items():
+                session = self._store.ledger.session_row(id)
+                if session is not None:
+                    seen = replace(session, dev=found.dev, inode=found.inode, size=found.size, mtime_ns=found.mtime_ns)
+                    change.update_session(seen)
+        self._touched.clear()
+
+    def _choice(self, found: Found, before: str) -> _Choice:
+        """The format that the user wants: that of the command, the one a command gave `before`, the root's, or none."""
+        if self._format != "auto":
+            return _Choice(self._format, COMMAND + self._format)
+        if before[:1] == COMMAND:
+            return _Choice(before[1:], before)
+        if found.root.format != "auto":
+            return _Choice(found.root.format, ROOT + found.root.format)
+        return _Choice("", "")
+
+    def _is_unchanged(self, session: SessionRow, generation: GenerationRow, found: Found) -> bool:
+        """True if nothing new is in the file, which costs a look into it only when it looks otherwise than before."""
+        if generation.src_off != found.size:
+            return False
+        seen = (session.size, session.mtime_ns, session.dev, session.inode)
+        if seen == (found.size, found.mtime_ns, found.dev, found.inode):
+            return True
+        with looked_into(found.path) as read:
+            if not same_content(read, found.size, generation.src_off, _identity(generation)):
+                return False
+        self._touched[session.id] = found
+        return True
+
     def _detect(self, found: Found) -> str | None:
-        with _Opened(found.path) as read:
+        with looked_into(found.path) as read:
             format_ = detect_bytes(read(HEAD_BYTES, 0), os.path.basename(found.path))
         if format_ is not None and FORMATS[format_].whole_document is found.rel.endswith(".json"):
             return format_
@@ -117,7 +163,7 @@ class Catalog:
     def _add(self, found: Found) -> int:
         root = self._root(found)
         rel = os.fsencode(found.rel)
-        return self._store.ledger.add_session(SessionRow(0, root, rel, os.fsencode(found.rel)))
+        return self._store.ledger.reserve_session(SessionRow(0, root, rel, os.fsencode(found.rel)))
 
     def _root(self, found: Found) -> int:
         return self._store.ledger.root(os.fsencode(found.root.path), os.path.basename(found.root.path)).id
@@ -132,44 +178,26 @@ class Catalog:
             generation = ledger.generation(session.id, session.generation)
             if generation is None or not generation.src_off:
                 continue
-            with _Opened(found.path) as read:
+            with looked_into(found.path) as read:
                 if same_content(read, found.size, generation.src_off, _identity(generation)):
                     rel, out_rel = os.fsencode(found.rel), os.fsencode(found.rel)
                     return self._store.move_session(session, self._root(found), rel, out_rel)
         return None
 
-    def _reopen_tail(self, found: Found, generation: GenerationRow) -> GenerationRow | None:
-        """The last record had no line end: if it has grown take it back, so that it is read whole.
-
-        Returns:
-            The generation to go on from; None if the file only looks newer and nothing has to be read.
-        """
-        with _Opened(found.path) as read:
+    def _without_tail(self, found: Found, generation: GenerationRow) -> GenerationRow:
+        """The last record had no line end and has grown: take it back, so that it is read whole."""
+        with looked_into(found.path) as read:
             if not same_content(read, found.size, generation.src_off, _identity(generation)):
                 return generation
-            if found.size == generation.src_off:
-                return None
             span = self._store.ledger.record_span(generation.session, generation.generation, generation.records)
             return self._store.drop_tail(generation, identify(read, span[0])) if span else generation
 
 
+def _split(config: str) -> tuple[str, str]:
+    """The digest in a generation's `config`, and who gave its format."""
+    at = next((at for at, sign in enumerate(config) if sign in (COMMAND, ROOT)), len(config))
+    return config[:at], config[at:]
+
+
 def _identity(generation: GenerationRow) -> Identity:
     return Identity(generation.head_len, generation.head_hash, generation.marker_len, generation.marker_hash)
-
-
-class _Opened:
-    """A source opened for a few positioned reads."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._fd = -1
-
-    def __enter__(self) -> ReadAt:
-        try:
-            self._fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError as error:
-            raise SourceError(f"{self._path}: cannot open: {error.strerror}") from error
-        return read_at(self._fd, self._path)
-
-    def __exit__(self, *exc: object) -> None:
-        os.close(self._fd)

@@ -27,10 +27,11 @@ BUFFERED = 1
 In = TypeVar("In")
 Out = TypeVar("Out")
 OnCommit = Callable[[list[Parcel]], None]
+OnFailure = Callable[[int, str], None]
 
 
-def _nothing(parcels: list[Parcel]) -> None:
-    del parcels
+def _nothing(*_: object) -> None:
+    """Nobody wants to know."""
 
 
 @dataclass(slots=True)
@@ -46,12 +47,19 @@ class AsyncChain:
     """Decode, compact inputs, compact results, splice, pack, commit: each stage a task, small buffers between them."""
 
     def __init__(
-        self, settings: Settings, store: Store, *, delay_seconds: float, on_commit: OnCommit = _nothing
+        self,
+        settings: Settings,
+        store: Store,
+        *,
+        delay_seconds: float,
+        on_commit: OnCommit = _nothing,
+        on_failure: OnFailure = _nothing,
     ) -> None:
         self._settings = settings
         self._store = store
         self._delay = delay_seconds
         self._on_commit = on_commit
+        self._on_failure = on_failure
         # The pure stages share the interpreter anyway; one at a time spares them the fight for it.
         self._pure = anyio.CapacityLimiter(1)
         self._disk = anyio.CapacityLimiter(1)
@@ -102,6 +110,7 @@ class AsyncChain:
         except LedgerError as error:
             self.failed[parcel.session] = str(error)
             self._store.abandon(parcel.session)
+            self._on_failure(parcel.session, str(error))
             return False
         return True
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
 from typing import BinaryIO
 
-from pipeline.disk.reader import BUFFER_BYTES, ReadAt, SourceReader, read_at
-from pipeline.errors import OutputError, SourceError, UsageError
+from pipeline.disk.reader import ReadAt, SourceReader, read_at
+from pipeline.disk.sources import open_any, spooled
+from pipeline.disk.targets import whole_file
+from pipeline.errors import OutputError
 from pipeline.formats.base import Format
 from pipeline.formats.detect import HEAD_BYTES, detect_bytes
 from pipeline.formats.registry import FORMATS, UNKNOWN
@@ -23,7 +23,7 @@ def compact_file(source: str | None, target: str | None, *, format: str, setting
     """Compact one source into one target.
 
     Args:
-        source: path of a file; None or "-" for standard input.
+        source: path of a file, or of a FIFO or device that is read to its end; None or "-" for standard input.
         target: path of the new file, written beside and renamed when complete; None or "-" for standard output.
         format: a format's name, or "auto".
         settings: as everywhere; out and state are not used.
@@ -32,19 +32,19 @@ def compact_file(source: str | None, target: str | None, *, format: str, setting
         Counts: records, edits, source_bytes, output_bytes, undecoded.
 
     Raises:
-        UsageError: the source is missing or no file.
+        UsageError: the source is missing or a folder.
         SourceError: it cannot be read.
-        OutputError: the target cannot be written; nothing half-written stays.
+        OutputError: the target cannot be written, and nothing half-written stays; or no room to keep a stream.
     """
-    with ExitStack() as stack:
-        opened = _open_source(source, stack)
-        shown = "<stdin>" if source in (None, "-") else str(source)
+    shown = "<stdin>" if source is None or source == "-" else source
+    with spooled(sys.stdin.buffer, shown) if shown == "<stdin>" else open_any(shown) as opened:
         read = read_at(opened.fileno(), shown)
         chosen = choose_format(read, os.path.basename(shown), format)
         batches = compact_batches(opened, chosen, settings)
         if target is None or target == "-":
             return _write(batches, sys.stdout.buffer, "<stdout>")
-        return _write_file(batches, target)
+        with whole_file(target) as sink:
+            return _write(batches, sink, target)
 
 
 def choose_format(read: ReadAt, name: str, wanted: str) -> Format:
@@ -63,26 +63,6 @@ def compact_batches(source: BinaryIO, format_: Format, settings: Settings, *, ve
         yield chain(Batch(0, state, records))
 
 
-def _open_source(source: str | None, stack: ExitStack) -> BinaryIO:
-    if source is None or source == "-":
-        spool: BinaryIO = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
-        stdin = sys.stdin.buffer
-        try:
-            while block := stdin.read(1 << 20):
-                spool.write(block)
-            spool.flush()
-        except OSError as error:
-            raise OutputError(f"cannot keep standard input in {tempfile.gettempdir()}: {error.strerror}") from error
-        return spool
-    try:
-        if not os.path.isfile(source):
-            what = "a folder" if os.path.isdir(source) else "no regular file" if os.path.exists(source) else "missing"
-            raise UsageError(f"{source}: need a session file, it is {what}")
-        return stack.enter_context(open(source, "rb", buffering=BUFFER_BYTES))
-    except OSError as error:
-        raise SourceError(f"{source}: cannot open: {error.strerror}") from error
-
-
 def _write(batches: Iterator[Batch], sink: BinaryIO, shown: str) -> dict[str, int]:
     counts = {"records": 0, "edits": 0, "source_bytes": 0, "output_bytes": 0, "undecoded": 0}
     try:
@@ -90,32 +70,13 @@ def _write(batches: Iterator[Batch], sink: BinaryIO, shown: str) -> dict[str, in
             block = b"".join([record.output or record.raw for record in batch.records])
             sink.write(block)
             counts["output_bytes"] += len(block)
-            for record in batch.records:
-                counts["records"] += record.ends
-                counts["edits"] += len(record.edits)
-                counts["source_bytes"] += len(record.raw)
-                counts["undecoded"] += record.ends and bool(record.reason)
+            counts["records"] += batch.record_count
+            counts["source_bytes"] += batch.source_bytes
+            counts["edits"] += sum([len(record.edits) for record in batch.records])
+            counts["undecoded"] += sum([record.ends for record in batch.records if record.reason])
         sink.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
         raise OutputError(f"{shown}: cannot write: {error.strerror}") from error
-    return counts
-
-
-def _write_file(batches: Iterator[Batch], target: str) -> dict[str, int]:
-    folder = os.path.dirname(os.path.abspath(target))
-    try:
-        fd, name = tempfile.mkstemp(prefix=".compactd-", dir=folder)
-    except OSError as error:
-        raise OutputError(f"{target}: cannot write in {folder}: {error.strerror}") from error
-    try:
-        with open(fd, "wb", buffering=1 << 20) as sink:
-            counts = _write(batches, sink, target)
-        os.replace(name, target)
-    except OSError as error:
-        raise OutputError(f"{target}: cannot write: {error.strerror}") from error
-    finally:
-        if os.path.exists(name):
-            os.unlink(name)
     return counts

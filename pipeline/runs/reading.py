@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-import stat
 from dataclasses import dataclass
 from typing import BinaryIO
 
 from pipeline.disk.identity import MARKER_BYTES, NO_IDENTITY, Identity, same_content, signed_hash
-from pipeline.disk.reader import BUFFER_BYTES, ReadAt, SourceReader, read_at
+from pipeline.disk.reader import ReadAt, SourceReader, read_at
+from pipeline.disk.sources import open_source
 from pipeline.errors import SourceError
 from pipeline.formats.detect import HEAD_BYTES, detect_bytes
 from pipeline.formats.registry import FORMATS, UNKNOWN
 from pipeline.parcels import Checkpoint
 from pipeline.records import Record
+from pipeline.runs.replaying import Replay
 from pipeline.settings import Settings
 from pipeline.stages.base import Batch, SessionState, new_state
-from pipeline.stages.chain import replay
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Opening:
 
     `generation` 0: there is none yet. `building`: this generation has not caught up with its source before.
     `open_tail`: the last record has no line end, so whatever follows belongs to it. `renew`: start a new generation
-    in any case.
+    in any case. `given`: who gave the format, as in `Parcel`; then the content is never asked for it.
     """
 
     session: int
@@ -38,6 +38,7 @@ class Opening:
     identity: Identity = NO_IDENTITY
     open_tail: bool = False
     renew: bool = False
+    given: str = ""
 
 
 class SessionReading:
@@ -51,6 +52,7 @@ class SessionReading:
         self.path = opening.path
         self._settings = settings
         self._format = FORMATS[opening.format]
+        self._given = opening.given
         self._generation = opening.generation
         self._building = opening.building
         self._identity = opening.identity
@@ -69,14 +71,33 @@ class SessionReading:
         self._source: BinaryIO | None = None
         self._ended = False
         """The last record read had no line end: whatever follows belongs to it, and it has to be read again."""
+        self._replay: Replay | None = None
+        self.broken = False
+        """A turn failed half-way: this reading must not go on; another one has to be opened from the ledger."""
 
     @property
     def offset(self) -> int:
         """Source bytes read so far in whole records (not: committed)."""
         return self._whole
 
+    @property
+    def replaying(self) -> bool:
+        """The next turns go on with remembering what is committed, before anything new is read."""
+        return self._replay is not None
+
+    @property
+    def is_open(self) -> bool:
+        """The source is kept open between turns."""
+        return self._source is not None
+
+    def next_batch(self, *, at_end: bool) -> Batch | None:
+        """As `turn`, with all the turns that a replay takes."""
+        while (batch := self.turn(at_end=at_end)) is None and self.replaying:
+            pass
+        return batch
+
     def turn(self, *, at_end: bool) -> Batch | None:
-        """The next batch; None when there is nothing (more) to read now.
+        """The next batch; None when there is nothing (more) to read now, or while `replaying`.
 
         Args:
             at_end: a last line without a line end counts as a record, too.
@@ -87,16 +108,18 @@ class SessionReading:
         if self._ended:
             return None
         kept_open = self._source is not None
+        source = self._source = self._source or open_source(self.path)
         try:
-            source = self._source or self._opened()
             status = os.fstat(source.fileno())
             batch = self._turn(source, read_at(source.fileno(), self.path), status, at_end=at_end)
-        except OSError as error:
+        except BaseException as error:
+            self.broken = True
             self.close()
-            raise SourceError(f"{self.path}: cannot read: {error.strerror}") from error
-        except BaseException:
-            self.close()
+            if isinstance(error, OSError):
+                raise SourceError(f"{self.path}: cannot read: {error.strerror}") from error
             raise
+        if self.replaying:
+            return None
         if batch is None or batch.checkpoint.src_off >= status.st_size:
             self.close()
         if batch is None and kept_open:
@@ -110,14 +133,6 @@ class SessionReading:
             self._source.close()
             self._source = None
 
-    def _opened(self) -> BinaryIO:
-        fd = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            os.close(fd)
-            raise SourceError(f"{self.path}: need a regular file, it is something else now")
-        self._source = open(fd, "rb", buffering=BUFFER_BYTES)  # noqa: SIM115 - open between turns
-        return self._source
-
     def _turn(self, source: BinaryIO, read: ReadAt, status: os.stat_result, *, at_end: bool) -> Batch | None:
         size = status.st_size
         starts = self._renew or not same_content(read, size, self._reader.offset, self._identity)
@@ -126,17 +141,18 @@ class SessionReading:
         if not starts and self._may_show_format:
             found = detect_bytes(read(HEAD_BYTES, 0), os.path.basename(self.path))
             starts = found is not None and found != self._format.name
+        # A document is written anew at each change, also when its first bytes stay.
+        complete = self._reader.offset and not self._reader.inside_record
+        starts = starts or bool(self._format.whole_document and complete and size != self._reader.offset)
         if starts:
-            self._start(read)
-        elif self._format.whole_document and self._reader.offset and size != self._reader.offset:
-            # A document is written anew at each change, also when its first bytes stay.
-            starts = True
             self._start(read)
         reader = self._reader
         # Drops what is buffered: it may have been rewritten since, and the identity was taken of the file itself.
         source.seek(0, os.SEEK_END)
         # A document is complete whenever it is read: its writer replaces it as a whole.
         at_end = at_end or self._format.whole_document
+        if self._replay is not None and not self._replayed(self._replay, source, read):
+            return None
         inside = reader.inside_record
         records = reader.next(source, at_end=at_end)
         if inside and not records:
@@ -144,9 +160,14 @@ class SessionReading:
             self._renew = True
             return self._turn(source, read, os.fstat(source.fileno()), at_end=at_end)
         # Only now: to look at a file in which nothing is new costs no second reading.
-        state = self._state
-        if state is None and records:
-            state = self._open_again(source, read, records[0].offset)
+        if self._state is None and records:
+            offset, ordinal = records[0].offset, records[0].ordinal
+            if not self._replayed(Replay(self.session, self._format, self._settings, offset), source, read):
+                # These records are read again when all that is before them is remembered.
+                self._reader = SourceReader(
+                    self._settings.reader, offset=offset, ordinal=ordinal, document=self._format.whole_document
+                )
+                return None
         self._remember(records)
         if not reader.inside_record:
             self._whole = reader.offset
@@ -154,7 +175,7 @@ class SessionReading:
         finishes = self._building and done
         if not records and not starts and not finishes:
             return None
-        state = state or new_state(self._format, self._settings)
+        state = self._state or new_state(self._format, self._settings)
         self._building = self._building and not finishes
         open_tail = self._ended = (
             bool(records)
@@ -175,16 +196,16 @@ class SessionReading:
             status.st_dev,
             status.st_ino,
         )
-        return Batch(self.session, state, records, self._generation, starts, finishes, checkpoint)
+        return Batch(self.session, state, records, self._generation, starts, finishes, checkpoint, self._given)
 
     @property
     def _may_show_format(self) -> bool:
         """The bytes that tell the format were not all there when it was told before."""
-        return self._reader.offset < (HEAD_BYTES if self._format.name == UNKNOWN else 1)
+        return not self._given and self._reader.offset < (HEAD_BYTES if self._format.name == UNKNOWN else 1)
 
     def _start(self, read: ReadAt) -> None:
         """Begin a new generation at the source's first byte."""
-        if self._format.name == UNKNOWN or self._generation:
+        if not self._given and (self._format.name == UNKNOWN or self._generation):
             found = detect_bytes(read(HEAD_BYTES, 0), os.path.basename(self.path))
             self._format = FORMATS[found] if found else self._format
         # A generation that was still being built is built again under its number.
@@ -193,24 +214,21 @@ class SessionReading:
         self._building = self._generation > 1
         self._renew = self._open_tail = False
         self._state = new_state(self._format, self._settings)
+        self._replay = None
         self._head = self._marker = b""
         self._identity = NO_IDENTITY
         self._reader = SourceReader(self._settings.reader, document=self._format.whole_document)
 
-    def _open_again(self, source: BinaryIO, read: ReadAt, end: int) -> SessionState:
-        """Rebuild what the session remembers from the `end` bytes of records that are committed already."""
-        state = new_state(self._format, self._settings)
-        if self._format.compacts and end:
-            reader = SourceReader(self._settings.reader)
-            while reader.offset < end:
-                records = [record for record in reader.next(source, at_end=True) if record.offset < end]
-                if not records:
-                    break
-                replay(Batch(self.session, state, records))
-        self._head = read(min(MARKER_BYTES, end), 0)
-        self._marker = read(min(MARKER_BYTES, end), max(0, end - MARKER_BYTES))
-        self._state = state
-        return state
+    def _replayed(self, replay: Replay, source: BinaryIO, read: ReadAt) -> bool:
+        """One more slice of what the session has to remember; True when that is all."""
+        self._replay = replay
+        if not replay.step(source):
+            return False
+        self._replay = None
+        self._state = replay.state
+        self._head = read(min(MARKER_BYTES, replay.end), 0)
+        self._marker = read(min(MARKER_BYTES, replay.end), max(0, replay.end - MARKER_BYTES))
+        return True
 
     def _remember(self, records: list[Record]) -> None:
         """Keep the first and the last bytes read, for the identity at this place."""

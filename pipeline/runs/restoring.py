@@ -7,9 +7,10 @@ from typing import BinaryIO, cast
 
 import orjson
 
+from pipeline.disk.ledger_reader import LedgerReader
+from pipeline.disk.ledger_rows import SessionInfo, shown
 from pipeline.disk.naming import one_session
 from pipeline.disk.packs import VaultReader
-from pipeline.disk.reading import LedgerReader, SessionInfo, shown
 from pipeline.disk.rows import GenerationRow
 from pipeline.disk.store import Store
 from pipeline.errors import LedgerError, OutputError, UsageError

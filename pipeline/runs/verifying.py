@@ -9,12 +9,15 @@ from typing import BinaryIO
 
 import xxhash
 
+from pipeline.disk.ledger_reader import LedgerReader
+from pipeline.disk.ledger_rows import RecordRow, SessionInfo, shown
 from pipeline.disk.naming import one_session
 from pipeline.disk.packs import VaultReader
-from pipeline.disk.reading import LedgerReader, SessionInfo, shown
-from pipeline.disk.rows import GenerationRow
-from pipeline.errors import LedgerError
+from pipeline.disk.rows import GenerationRow, day_text
+from pipeline.disk.sources import open_source
+from pipeline.errors import LedgerError, SourceError
 from pipeline.monitor.rebuild import Rebuilder, Rebuilt
+from pipeline.parcels import signed
 from pipeline.runs.report import Report
 from pipeline.runs.restoring import open_ledger, vault_folder
 from pipeline.settings import Settings
@@ -35,14 +38,17 @@ class _Check:
     restorable: bool = True
     compared: str = "hashes"
     """"source" when its bytes were compared, "hashes" when it is gone or was changed since."""
+    unkept: int = 0
+    """Records that were edited without a vault: what is outside of their edits is compared with the source, if any."""
 
 
 def verify(settings: Settings, sessions: Sequence[str], *, restorable: bool = False) -> Report:
     """Check sessions, all if none is named.
 
     Every record is rebuilt and compared with the source, or with its hash where the source is gone; every span, sum
-    and rollup is recomputed. Rules are not run again. `restorable` keeps only the rows of sessions whose source could
-    be deleted without loss; nothing is deleted.
+    and rollup is recomputed. Rules are not run again. That a session was made without a vault is a note and no
+    failure: of what it had edited there is nothing to compare. `restorable` keeps only the rows of sessions whose
+    source could be deleted without loss; nothing is deleted.
 
     Raises:
         UsageError: a named session is not in the ledger.
@@ -55,7 +61,9 @@ def verify(settings: Settings, sessions: Sequence[str], *, restorable: bool = Fa
             name = shown(info.source_path)
             check = _verify_session(reader, vault, settings.out, info)
             report.failed += [f"{name}: {problem}" for problem in check.problems[:PROBLEMS_SHOWN]]
-            whole = check.restorable and not check.problems and check.source_bytes >= _size(info)
+            note = f"not restorable: {check.unkept} records were edited without a vault" if check.unkept else ""
+            report.notes += [f"{name}: {note}"] if note else []
+            whole = check.restorable and not check.unkept and not check.problems and check.source_bytes >= _size(info)
             if restorable and not whole:
                 continue
             saved = check.source_bytes - check.output_bytes
@@ -71,8 +79,13 @@ def verify(settings: Settings, sessions: Sequence[str], *, restorable: bool = Fa
                     "output_bytes": check.output_bytes,
                     "saved_bytes": saved,
                     "restorable": whole,
+                    "note": note,
                 }
             )
+        report.failed += [
+            f"{reader.path}: the sum over all sessions by {grouping} is wrong: day {day_text(day)}, key {key}"
+            for grouping, day, key in reader.wrong_totals(PROBLEMS_SHOWN)
+        ]
         keys = ("records", "sites", "edits", "source_bytes", "output_bytes", "saved_bytes")
         report.total = {key: sum(row[key] for row in report.rows) for key in keys}
         source = report.total["source_bytes"]
@@ -120,7 +133,11 @@ def _verify_records(rebuilder: Rebuilder, source: BinaryIO | None, records: int,
         src_off, out_off = row.src_off + row.src_len, row.out_off + row.out_len
         if record.problems:
             continue
-        _compare(record, source, check)
+        if record.unkept is None:
+            _compare(record, source, check)
+        else:
+            check.unkept += 1
+            _compare_unkept(record.row, record.unkept, source, check)
         if len(check.problems) > PROBLEMS_SHOWN:
             return
     check.source_bytes, check.output_bytes = src_off, out_off
@@ -136,13 +153,22 @@ def _compare(record: Rebuilt, source: BinaryIO | None, check: _Check) -> None:
         length += len(piece)
         if source is not None and check.compared == "source":
             same = same and source.read(len(piece)) == piece
-    value = digest.intdigest()
-    signed = value - (1 << 64) if value >= 1 << 63 else value
-    if (signed, length) != (record.row.hash8, record.row.src_len):
+    if (signed(digest.intdigest()), length) != (record.row.hash8, record.row.src_len):
         check.problems.append(f"record {record.row.ordinal}: what is restored is not what was read")
     elif not same:
         # The record is what was read, so the source was rewritten since: not this session's fault.
         check.compared = "hashes"
+
+
+def _compare_unkept(row: RecordRow, unkept: list[tuple[int, bytes]], source: BinaryIO | None, check: _Check) -> None:
+    """A record whose originals were never kept: only its source can tell, as long as it is what was read."""
+    if source is None or check.compared != "source":
+        return
+    record = source.read(row.src_len)
+    if (signed(xxhash.xxh3_64_intdigest(record)), len(record)) != (row.hash8, row.src_len):
+        check.compared = "hashes"
+    elif any(not record.startswith(part, at) for at, part in unkept):
+        check.problems.append(f"record {row.ordinal}: what was not edited is not what was read")
 
 
 def _verify_sums(reader: LedgerReader, info: SessionInfo, row: GenerationRow, check: _Check) -> None:
@@ -158,10 +184,9 @@ def _verify_sums(reader: LedgerReader, info: SessionInfo, row: GenerationRow, ch
 
 
 def _open_source(info: SessionInfo) -> BinaryIO | None:
-    path = os.fsdecode(info.source_path)
     try:
-        return open(path, "rb", buffering=1 << 20) if os.path.isfile(path) else None
-    except OSError:
+        return open_source(os.fsdecode(info.source_path))
+    except SourceError:
         return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ def work(connection: Connection, settings: Settings) -> None:
 
     The pipe's own limit is the backpressure: sending waits while the parent is busy.
     """
+    # As in the command line's own process: records are trees, so there are no cycles to look for all the time.
+    gc.set_threshold(100_000)
     # Ctrl-C is the parent's business; it closes the pipe.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     chain = build_chain(settings, verb="recall")
@@ -49,7 +52,7 @@ def parcels(opening: Opening, settings: Settings, chain: Chain, pack: Pack) -> I
     """All parcels of one session from its opening to the end of its source."""
     reading = SessionReading(opening, settings)
     try:
-        while (batch := reading.turn(at_end=True)) is not None:
+        while (batch := reading.next_batch(at_end=True)) is not None:
             yield pack(chain(batch))
     finally:
         reading.close()

@@ -34,7 +34,7 @@ class Batch:
     """Neighbouring records of one session on their way.
 
     `session` and `generation` are the ledger's numbers. `starts`: the first batch of a new generation; `finishes`:
-    the generation has caught up with its source. Both may come without records.
+    the generation has caught up with its source. Both may come without records. `given`: as in `Parcel`.
     """
 
     session: int
@@ -44,16 +44,17 @@ class Batch:
     starts: bool = False
     finishes: bool = False
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
+    given: str = ""
 
     @property
     def source_bytes(self) -> int:
         """Bytes of the source in this batch."""
-        return sum(len(record.raw) for record in self.records)
+        return sum([len(record.raw) for record in self.records])
 
     @property
     def record_count(self) -> int:
         """Records in this batch; the pieces of a too long record count once."""
-        return sum(record.ends for record in self.records)
+        return sum([record.ends for record in self.records])
 
 
 class Stage(Protocol):

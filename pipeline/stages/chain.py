@@ -27,9 +27,8 @@ class Chain:
 
 def build_chain(settings: Settings, *, verb: str) -> Chain:
     """The chain that these settings ask for; `verb` is "recall" in daemon and backfill, "digest" in the filter."""
-    result = CompactResult(
-        settings.tool_result, settings.copies, settings.tool_input, result_options(settings.tool_result)
-    )
+    options = result_options(settings.tool_result, settings.rules)
+    result = CompactResult(settings.tool_result, settings.copies, settings.tool_input, options)
     return Chain((Decode(), CompactInput(settings.tool_input), result, Splice(verb)))
 
 

@@ -9,7 +9,7 @@ from pipeline.formats.base import Format
 from pipeline.records import STAGE_INPUT, Decision, Note, Plan, Site, Treat
 from pipeline.rules.base import COMPACTED, POLICY, SMALL
 from pipeline.rules.marks import holds_mark_value
-from pipeline.rules.tool_input import plan_input
+from pipeline.rules.tool_input import InputCut, plan_input
 from pipeline.settings import ToolInputSettings
 from pipeline.stages.base import Batch
 
@@ -29,35 +29,30 @@ class CompactInput:
         for record in batch.records:
             for site in record.sites:
                 if site.treat is _INPUT:
-                    site.decisions.extend(self.decide(site, shape))
+                    site.decisions = self.decide(site, shape)
         return batch
 
     def decide(self, site: Site, shape: Literal["summary", "in-place"]) -> list[Decision]:
         """A note and plan for each cut of one input; one note without a plan if nothing is cut."""
         if not self.settings.enabled:
             return [(Note(STAGE_INPUT, site.tool, "", POLICY), None)]
-        plans = self._plan(site, shape)
-        if plans:
-            return [(plan.note, plan) for plan in plans]
-        return [(Note(STAGE_INPUT, site.tool, "", COMPACTED if holds_mark_value(site.value) else SMALL), None)]
-
-    def _plan(self, site: Site, shape: Literal["summary", "in-place"]) -> list[Plan]:
         cuts = plan_input(
             site.tool, site.value, shape=shape, max_chars=self.settings.max_chars, policies=self.settings.policies
         )
-        return [
-            Plan(
-                site.document,
-                site.path + cut.path,
-                cut.old,
-                cut.new,
-                cut.where,
-                cut.lost_lines,
-                cut.lost_bytes,
-                Note(STAGE_INPUT, site.tool, cut.rule, "", applied=True),
-            )
-            for cut in cuts
-        ]
+        if not cuts:
+            return [(Note(STAGE_INPUT, site.tool, "", COMPACTED if holds_mark_value(site.value) else SMALL), None)]
+        return [_decision(site, cut) for cut in cuts]
+
+
+def _decision(site: Site, cut: InputCut) -> Decision:
+    path, old, new, where, lost_lines, lost_bytes, rule = cut
+    note = Note(STAGE_INPUT, site.tool, rule, "", True)
+    inside = site.inside
+    if inside is None:
+        path = site.path + path
+    else:
+        path, inside = site.path, inside + path
+    return note, Plan(site.document, path, old, new, where, lost_lines, lost_bytes, note, inside=inside)
 
 
 def input_shape(format_: Format, settings: ToolInputSettings) -> Literal["summary", "in-place"]:

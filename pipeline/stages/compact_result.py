@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,11 +10,13 @@ from pipeline.records import STAGE_RESULT, Decision, Json, Note, Plan, Record, S
 from pipeline.rules.base import COMPACTED, LOW_SAVINGS, NO_RULE, POLICY, SMALL, STUB, CompactOptions, ToolContext
 from pipeline.rules.copies import Seen, text_of_list
 from pipeline.rules.failures import failure_lines
+from pipeline.rules.images import image_of, image_text
 from pipeline.rules.marks import holds_mark, where_for
 from pipeline.rules.output import compact_tool_output
+from pipeline.rules.overlay import rule_of
 from pipeline.rules.prose import compact_prose, observe_prose
 from pipeline.rules.tool_classes import file_kind
-from pipeline.settings import CopySettings, ToolInputSettings, ToolResultSettings
+from pipeline.settings import CopySettings, RuleSettings, ToolInputSettings, ToolResultSettings
 from pipeline.stages.base import Batch, SessionState
 
 # A mark with its line break, and some digits: what an edit has to win at least.
@@ -29,13 +31,12 @@ FILE_RULE = "elide-file"
 FILE_CLASSES = frozenset({"read", "write", "edit", "notebook"})
 LIST_CLASSES = frozenset({"search", "list", "edit", "write"})
 IMAGE_RULE = "image"
-_DATA_URL_CHARS = 100
 # Looking up a member of an enumeration is slow, and these are asked for at each site.
-_INPUT, _TEXT = Treat.INPUT, Treat.TEXT
+_INPUT, _TEXT, _MIRROR, _FILE, _COPY_ONLY = Treat.INPUT, Treat.TEXT, Treat.MIRROR, Treat.FILE, Treat.COPY_ONLY
 
 
-def result_options(settings: ToolResultSettings) -> CompactOptions:
-    """The rules' options as the settings say: policies become classes that stay whole."""
+def result_options(settings: ToolResultSettings, rules: Iterable[RuleSettings] = ()) -> CompactOptions:
+    """The rules' options as the settings say: policies become classes that stay whole, `rules` come first."""
     whole = set(CompactOptions().whole_classes)
     for policy, class_ in (
         (settings.file_reads, "read"),
@@ -48,12 +49,14 @@ def result_options(settings: ToolResultSettings) -> CompactOptions:
         else:
             whole.discard(class_)
     return CompactOptions(
+        rules=tuple(rule_of(rule) for rule in rules),
         min_bytes=settings.min_bytes,
         min_savings=settings.min_savings,
         head_lines=settings.head_lines,
         tail_lines=settings.tail_lines,
         whole_classes=frozenset(whole),
         elide_diffs=settings.diffs == "elide",
+        outline_reads=settings.file_reads == "outline",
     )
 
 
@@ -79,8 +82,9 @@ class CompactResult:
         remember_first(record, seen)
         for site in record.sites:
             if site.treat is not _INPUT:
-                site.decisions.append(self.decide(site, seen))
-                remember(site, seen)
+                site.decisions = [self.decide(site, seen)]
+                if site.treat is not _TEXT:
+                    remember(site, seen)
         remember_edits(record, seen)
 
     def decide(self, site: Site, seen: Seen) -> Decision:
@@ -92,6 +96,9 @@ class CompactResult:
     def text(self, site: Site, seen: Seen) -> Decision:  # noqa: ARG002 - the table's form
         """A visible result: rules and guard; never a reference."""
         assert isinstance(site.value, str)
+        # Most results end here; the rules would say the same.
+        if len(site.value) < self.options.min_bytes and utf8(site.value) < self.options.min_bytes:
+            return _left(site, SMALL)
         return self._by_rules(site, site.value)
 
     def mirror(self, site: Site, seen: Seen) -> Decision:
@@ -176,18 +183,18 @@ class CompactResult:
         return _planned(site, lines, kept, Where.JSON_ELEMENT, LIST_RULE, lost=lost)
 
     def image(self, site: Site, seen: Seen) -> Decision:  # noqa: ARG002 - the table's form
-        """A base64 image becomes a text that tells type and size."""
-        value = site.value
-        source = value.get("source") if isinstance(value, dict) else None
-        data = source.get("data") if isinstance(source, dict) else value
-        assert isinstance(data, str)
-        reason = self._why_whole(data)
+        """A base64 image becomes a text that tells type and size; its block becomes one of text."""
+        image = image_of(site.value, site.media)
+        if image is None:
+            return _left(site, NO_RULE)
+        reason = self._why_whole(image.data)
         if reason:
             return _left(site, reason)
-        if isinstance(source, dict):
-            block: dict[str, Json] = {"type": "text", "text": _image_text(source.get("media_type"), data)}
-            return _planned(site, value, block, Where.BLOCK_TEXT, IMAGE_RULE, lost=data)
-        return _planned(site, data, _image_text(site.media, data), Where.LAST_LINE, IMAGE_RULE)
+        text = image_text(image)
+        if not image.text_type:
+            return _planned(site, site.value, text, Where.LAST_LINE, IMAGE_RULE)
+        block: dict[str, Json] = {"type": image.text_type, "text": text}
+        return _planned(site, site.value, block, Where.BLOCK_TEXT, IMAGE_RULE, lost=image.data)
 
     def stub(self, site: Site, seen: Seen) -> Decision:  # noqa: ARG002 - the table's form
         """An externalised output's stand-in stays whole."""
@@ -279,7 +286,7 @@ def remember_first(record: Record, seen: Seen) -> None:
         treat, value = site.treat, site.value
         if treat is _INPUT:
             seen.remember_input(value)
-        elif treat is _TEXT and isinstance(value, str):
+        elif treat is _TEXT and isinstance(value, str) and len(value) >= seen.shortest:
             context = site.context
             seen.remember_result(
                 value,
@@ -296,9 +303,9 @@ def remember(site: Site, seen: Seen) -> None:
         if treat is not Treat.CONTAINED:
             seen.remember(text_of_list(value), guarded=False)
     elif isinstance(value, str):
-        if treat is Treat.MIRROR:
+        if treat is _MIRROR:
             seen.remember(value, guarded=keeps_failures(site.context))
-        elif treat is Treat.FILE or treat is Treat.COPY_ONLY:
+        elif treat is _FILE or treat is _COPY_ONLY:
             seen.remember(value, guarded=False)
         elif treat is Treat.GROWING:
             seen.remember_growing(site.call_id, value)
@@ -360,17 +367,7 @@ def _planned(
     if size <= MARK_BYTES:
         return _left(site, LOW_SAVINGS)
     note = Note(STAGE_RESULT, site.tool, rule, "", applied=True)
-    return note, Plan(site.document, site.path, old, new, where, lines, size, note, copy)
-
-
-def _image_text(media: Json, data: str) -> str:
-    """What stands for a base64 image, also one in a data URL."""
-    head, _, body = data[:_DATA_URL_CHARS].partition(";base64,")
-    if body and head.startswith("data:"):
-        media, data = head.removeprefix("data:"), data[len(head) + len(";base64,") :]
-    # Four characters are three bytes, those of the padding aside.
-    size = len(data) * 3 // 4 - data[-2:].count("=")
-    return f"[image {media if isinstance(media, str) and media else 'base64'}, {size} bytes]"
+    return note, Plan(site.document, site.path, old, new, where, lines, size, note, copy, inside=site.inside)
 
 
 def utf8(text: str) -> int:

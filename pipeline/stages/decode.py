@@ -32,9 +32,11 @@ def decode(record: Record, state: SessionState) -> None:
         if not isinstance(value, dict):
             continue
         sites = state.format.sites(value, state.pairing)
-        if number:
+        if not number:
+            record.sites = sites
+        else:
             for site in sites:
                 site.document = number
-        record.sites.extend(sites)
+            record.sites.extend(sites)
         if not record.day:
             record.day = state.format.day(value)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import xxhash
 
-from pipeline.parcels import Parcel
+from pipeline.parcels import Parcel, signed
 from pipeline.records import Record
 from pipeline.stages.base import Batch
 
@@ -39,6 +39,7 @@ class Pack:
             batch.checkpoint,
             b"",
             batch.source_bytes,
+            given=batch.given,
         )
         if batch.starts:
             self._pieces.pop(batch.session, None)
@@ -63,9 +64,8 @@ class Pack:
             offset, length, out_length, hash8 = piece.offset, piece.length, piece.length, piece.hash.intdigest()
         else:
             hash8 = xxhash.xxh3_64_intdigest(record.raw)
-        signed = hash8 - (1 << 64) if hash8 >= 1 << 63 else hash8
         parcel.records.append(
-            (record.ordinal, offset, length, out_length, signed, record.day, str(record.outcome), record.reason)
+            (record.ordinal, offset, length, out_length, signed(hash8), record.day, str(record.outcome), record.reason)
         )
         parcel.exact_scans += record.exact_scan
         parcel.edits += len(record.edits)

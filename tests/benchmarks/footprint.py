@@ -109,8 +109,8 @@ def _packed_bytes(path: Path) -> int:
 
 def _removed_as_one_stream(workshop: Workshop) -> int:
     """All distinct originals, in the order of the vault, as one zstd -3 stream: its bytes."""
+    from pipeline.disk.ledger_reader import LedgerReader
     from pipeline.disk.packs import VaultReader
-    from pipeline.disk.reading import LedgerReader
 
     stream = zstandard.ZstdCompressor(level=3).compressobj()
     vault = VaultReader(str(workshop.state / "vault"))

@@ -9,6 +9,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from pipeline.disk.totals import RECOUNT
+
 # The copies' days are spread over about as long as people keep sessions.
 DAYS = 180
 
@@ -61,6 +63,8 @@ def multiply(ledger: Path, rows: int) -> int:
             numbers = {"k": k, "sessions": k * last_session, "values": k * last_value, "days": k % DAYS}
             for sql in _COPY:
                 connection.execute(sql, {**numbers, "last_session": last_session, "last_value": last_value})
+        connection.execute("DELETE FROM total")
+        connection.execute(f"INSERT INTO total {RECOUNT}")
         connection.execute("COMMIT")
         connection.execute("PRAGMA journal_mode = WAL")
         return _rows(connection)

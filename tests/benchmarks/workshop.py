@@ -32,9 +32,10 @@ class Workshop:
 
     @property
     def env(self) -> dict[str, str]:
-        """The environment of all commands: this package, and no settings of the user."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("COMPACTD_", "OPENVIKING_"))}
-        return {**kept, "PYTHONPATH": str(REPOSITORY)}
+        """The environment of all commands: this package, no settings of the user, compiled code as when installed."""
+        left = ("COMPACTD_", "OPENVIKING_", "PYTHONDONTWRITEBYTECODE")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(left)}
+        return {**kept, "PYTHONPATH": str(REPOSITORY), "PYTHONPYCACHEPREFIX": str(self.folder / "bytecode")}
 
     @property
     def out(self) -> Path:

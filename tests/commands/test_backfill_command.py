@@ -9,25 +9,25 @@ from typing import Any
 
 import pytest
 from kept import CONFIG, Kept, Run
-from support import SAMPLES
+from support import SAMPLE_SESSIONS, SAMPLES
 
 
 def test_the_document_has_a_row_a_session_and_sums_that_add_up(fresh: Kept, document: Callable[..., Any]) -> None:
     found = document("backfill", str(SAMPLES), "--jobs", "1", *fresh.options)
-    sizes = {str(path): path.stat().st_size for path in SAMPLES.rglob("*.jsonl")}
+    sizes = {str(path): path.stat().st_size for path in SAMPLE_SESSIONS}
     assert {row["session"]: row["source_bytes"] for row in found["rows"]} == sizes
     for row in [*found["rows"], found["total"]]:
         assert row["saved_bytes"] == row["source_bytes"] - row["output_bytes"]
         assert row["saved_ratio"] == pytest.approx(row["saved_bytes"] / row["source_bytes"], abs=1e-4)
     assert found["total"]["sessions"] == len(sizes)
-    outputs = sum(path.stat().st_size for path in fresh.out.rglob("*.jsonl"))
+    outputs = sum(path.stat().st_size for path in fresh.out.rglob("*.json*"))
     assert found["total"]["output_bytes"] == outputs
 
 
 def test_the_summary_is_one_line(fresh: Kept, run: Run) -> None:
     code, out, err = run("backfill", str(SAMPLES), "--jobs", "1", *fresh.options)
     assert (code, err) == (0, "")
-    assert out.startswith("4 sessions; ")
+    assert out.startswith(f"{len(SAMPLE_SESSIONS)} sessions; ")
     assert "saved " in out
     assert out.count("\n") == 1
 
@@ -35,7 +35,7 @@ def test_the_summary_is_one_line(fresh: Kept, run: Run) -> None:
 def test_a_second_run_finds_everything_unchanged(kept: Kept, document: Callable[..., Any]) -> None:
     found = document("backfill", str(SAMPLES), "--jobs", "1", *kept.options)
     assert found["rows"] == []
-    assert (found["total"]["unchanged"], found["total"]["records"]) == (4, 0)
+    assert (found["total"]["unchanged"], found["total"]["records"]) == (len(SAMPLE_SESSIONS), 0)
 
 
 def test_without_a_path_the_roots_of_the_config_file_are_taken(tmp_path: Path, document: Callable[..., Any]) -> None:

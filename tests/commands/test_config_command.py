@@ -28,7 +28,7 @@ def test_show_prints_each_value_with_its_origin(config: Path, run: Run) -> None:
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert f"vault.level = 9 # {config}" in lines
     assert 'tool_input.shape = "auto" # default' in lines
-    assert len(lines) == 3 + sum(len(kinds) for kinds in KINDS.values())
+    assert len(lines) == 4 + sum(len(kinds) for kinds in KINDS.values())
 
 
 def test_the_document_has_the_values_as_they_are(config: Path, document: Document, monkeypatch: Any) -> None:

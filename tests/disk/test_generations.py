@@ -304,3 +304,54 @@ def test_an_archive_that_is_gone_is_told_when_it_is_wanted(home: Home) -> None:
     with pytest.raises(LedgerError, match=f"^{re.escape(str(path))}: cannot open the output: No such file"):
         home.restored("#1", 1)
     assert comparable(home.output("p/a.jsonl")) == oracle(home.source / "p" / "a.jsonl", home.settings)
+
+
+def _rebuilt_archive(home: Home, there: bytes) -> bytes:
+    """The archive of generation 1 after a replacement during which these bytes lay in its place."""
+    path = home.out / ".generations" / "sessions" / "p" / "a.jsonl" / "1.jsonl.zst"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(there)
+    home.write("p/a.jsonl", NEW)
+    home.backfill()
+    home.check("p/a.jsonl")
+    assert home.restored("#1", 1) == OLD
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "wrong", ["nothing", "text", "half", "unfinished", "shorter", "longer", "more behind", "other"]
+)
+def test_an_archive_that_is_not_the_whole_old_output_is_written_anew(home: Home, wrong: str) -> None:
+    good = home.output("p/a.jsonl")
+    whole = zstandard.compress(good)
+    unfinished = zstandard.ZstdCompressor().compressobj()
+    there = {
+        "nothing": b"",
+        "text": b"foreign",
+        "half": whole[: len(whole) // 2],
+        "unfinished": unfinished.compress(good) + unfinished.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK),
+        "shorter": zstandard.compress(good[:-1]),
+        "longer": zstandard.compress(good + b"x"),
+        "more behind": whole + b"x",
+        "other": zstandard.compress(good[:-4] + b"****"),
+    }[wrong]
+    assert _rebuilt_archive(home, there) != there
+    assert archive(home, 1) == good
+
+
+def test_a_complete_archive_stays_as_it_is(home: Home) -> None:
+    there = zstandard.ZstdCompressor(level=19).compress(home.output("p/a.jsonl"))
+    assert _rebuilt_archive(home, there) == there
+
+
+def test_a_link_in_an_archives_place_is_not_followed(home: Home, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_bytes(b"foreign")
+    path = home.out / ".generations" / "sessions" / "p" / "a.jsonl" / "1.jsonl.zst"
+    path.parent.mkdir(parents=True)
+    path.symlink_to(other)
+    (path.parent / "1.jsonl.zst.tmp").symlink_to(other)
+    first = home.output("p/a.jsonl")
+    home.write("p/a.jsonl", NEW)
+    home.backfill()
+    assert (archive(home, 1), other.read_bytes()) == (first, b"foreign")

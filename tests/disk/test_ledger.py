@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ledgers import add_session
 
 from pipeline.disk.ledger import Ledger
 from pipeline.disk.rows import (
@@ -59,8 +60,7 @@ def add(ledger: Ledger, records: list[RecordTuple], sites: list[SiteTuple]) -> N
 
 def new_session(ledger: Ledger, rel: bytes = b"a.jsonl") -> SessionRow:
     row = SessionRow(0, ledger.root(b"/sessions", "sessions").id, rel, rel)
-    ledger.add_session(row)
-    return row
+    return add_session(ledger, row)
 
 
 def crashed_copy(path: Path, to: Path, *, wal: bool) -> Path:
@@ -72,8 +72,7 @@ def crashed_copy(path: Path, to: Path, *, wal: bool) -> Path:
 
 
 def test_a_new_ledger_is_private_and_says_what_it_is(path: Path, ledger: Ledger) -> None:
-    with ledger.transaction() as tx:
-        tx.put_meta("rules", "1")
+    ledger.name_id("Bash")
     raw = sqlite3.connect(path)
     assert [
         raw.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version", "journal_mode")
@@ -162,14 +161,49 @@ def test_root_names_are_unique_without_regard_to_case_and_safe_as_folders(ledger
 def test_sessions_are_found_by_inode(ledger: Ledger) -> None:
     session = new_session(ledger)
     session.dev, session.inode = 5, 6
-    ledger.update_session(session)
+    with ledger.transaction() as tx:
+        tx.update_session(session)
     assert ledger.sessions_by_inode(5, 6) == [session]
     assert ledger.sessions_by_inode(6, 5) == []
 
 
+def test_a_reserved_session_is_known_and_has_no_row_until_it_is_inserted(path: Path, ledger: Ledger) -> None:
+    first = new_session(ledger)
+    row = SessionRow(0, first.root, b"b.jsonl", b"b.jsonl")
+    assert ledger.reserve_session(row) == row.id == first.id + 1
+    assert ledger.session(row.root, row.rel) is ledger.session_row(row.id) is row
+    assert (ledger.is_reserved(row.id), ledger.is_reserved(first.id), ledger.sessions()) == (True, False, [first])
+    other = Ledger.open(str(path))
+    assert other.session_row(row.id) is None
+    other.close()
+    with ledger.transaction() as tx:
+        tx.insert_session(row)
+    ledger.inserted(row)
+    assert (ledger.is_reserved(row.id), ledger.session(row.root, row.rel), ledger.sessions()) == (
+        False,
+        row,
+        [first, row],
+    )
+    assert ledger.reserve_session(SessionRow(0, 1, b"c", b"c")) == row.id + 1
+
+
+def test_a_moved_session_is_known_by_all_its_places(ledger: Ledger) -> None:
+    first, second = new_session(ledger), new_session(ledger, b"b.jsonl")
+    with ledger.transaction() as tx:
+        for out_path in (b"sessions/old", b"sessions/b.jsonl", b"sessions/old"):
+            tx.put_former_path(first.id, out_path)
+    assert ledger.out_paths(first.id) == [b"sessions/a.jsonl", b"sessions/b.jsonl", b"sessions/old"]
+    assert ledger.out_paths(second.id) == [b"sessions/b.jsonl"]
+    assert ledger.sessions_at(b"sessions/b.jsonl") == [first.id, second.id]
+    assert (ledger.sessions_at(b"sessions/old"), ledger.sessions_at(b"none")) == ([first.id], [])
+    with ledger.transaction() as tx:
+        tx.drop_session(first.id)
+    assert ledger.sessions_at(b"sessions/b.jsonl") == [second.id]
+
+
 def test_a_session_that_is_not_there_cannot_be_updated(ledger: Ledger) -> None:
-    with pytest.raises(LedgerError, match="#9"):
-        ledger.update_session(SessionRow(9, 1, b"", b""))
+    with pytest.raises(LedgerError, match="#9"), ledger.transaction() as tx:
+        tx.update_session(SessionRow(9, 1, b"", b""))
 
 
 def test_value_ids_are_never_given_out_twice(ledger: Ledger) -> None:
@@ -223,21 +257,6 @@ def test_taking_back_a_record_tells_what_it_had_added(ledger: Ledger) -> None:
     }
     with pytest.raises(LedgerError, match="record 2"), ledger.transaction() as tx:
         tx.delete_record(1, 1, 2)
-
-
-def test_a_new_generation_supersedes_the_current_one(ledger: Ledger) -> None:
-    session = new_session(ledger)
-    with ledger.transaction() as tx:
-        tx.put_generation(GenerationRow(session.id, 1, "current", "chat", ""))
-        tx.put_generation(GenerationRow(session.id, 2, "swapping", "chat", ""))
-        tx.make_current(session.id, 2)
-    assert [row.state for row in ledger.generations(session.id)] == ["superseded", "current"]
-    with ledger.transaction() as tx:
-        tx.supersede(session.id, 2)
-    assert [row.state for row in ledger.generations(session.id)] == ["superseded", "superseded"]
-    found = ledger.session_row(session.id)
-    assert found is not None
-    assert found.generation == 2
 
 
 def test_unshared_and_unreferenced_values_are_told_apart(ledger: Ledger) -> None:
@@ -414,7 +433,6 @@ def test_a_long_reader_does_not_stop_the_writer(path: Path, ledger: Ledger) -> N
     cursor = reader.execute("SELECT * FROM record")
     assert cursor.fetchone()[2] == 1
     add(ledger, [record(2)], [])
-    ledger.checkpoint()
     reader.close()
     assert [sums.records for sums in ledger.recount(1, 1).values()] == [2]
 

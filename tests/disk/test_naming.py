@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ledgers import add_session
 
 from pipeline.disk.ledger import Ledger
+from pipeline.disk.ledger_reader import LedgerReader
 from pipeline.disk.naming import one_session, session_and_record
-from pipeline.disk.reading import LedgerReader
 from pipeline.disk.rows import SessionRow
 from pipeline.errors import UsageError
 
@@ -22,7 +23,7 @@ def reader(tmp_path: Path) -> Iterator[LedgerReader]:
     ledger = Ledger.open(path)
     root = ledger.root(b"/data/root", "root")
     for rel in SESSIONS:
-        ledger.add_session(SessionRow(0, root.id, rel, rel))
+        add_session(ledger, SessionRow(0, root.id, rel, rel))
     ledger.close()
     with LedgerReader.open(path) as reader:
         yield reader

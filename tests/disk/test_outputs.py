@@ -51,7 +51,7 @@ def test_an_output_grows_and_is_private(outputs: Outputs, tmp_path: Path) -> Non
     assert path.read_bytes() == b"one\ntwo\n"
     assert (output.committed, output.length, outputs.dirty()) == (0, 8, [output])
     sync(output.fd, output.path)
-    sync_folder(output.path)
+    sync_folder(os.path.dirname(output.path))
     outputs.committed(output, 8)
     assert (output.committed, output.created, outputs.dirty()) == (8, False, [])
     assert fresh(outputs, path) is output
@@ -190,7 +190,7 @@ def test_a_flush_that_fails_is_an_output_error(tmp_path: Path) -> None:
     os.close(read)
     os.close(write)
     with pytest.raises(OutputError, match=r"none: cannot flush to disk: No such file or directory$"):
-        sync_folder(str(tmp_path / "none" / "a"))
+        sync_folder(str(tmp_path / "none"))
 
 
 def test_an_output_lies_below_its_roots_name() -> None:
@@ -217,3 +217,43 @@ def test_a_fail_point_is_reached_at_its_chosen_time() -> None:
     assert not points.reached("output-half")
     assert FailPoints("read-after").reached("read-after")
     assert not any(FailPoints().reached(name) for name in NAMES)
+
+
+def test_a_planned_output_has_no_file_until_it_is_made(outputs: Outputs, tmp_path: Path) -> None:
+    path = tmp_path / "root" / "a"
+    outputs.plan(str(path), replaces=False)
+    output = fresh(outputs, path)
+    outputs.append(output, b"one|two|")
+    outputs.cut(output, 4)
+    outputs.append(output, b"three|")
+    assert (outputs.planned_bytes, outputs.planned(), outputs.dirty(), path.exists()) == (10, [output], [output], False)
+    outputs.make_planned()
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"one|three|", 0o600)
+    assert (outputs.planned_bytes, outputs.planned(), output.length, output.committed) == (0, [], 10, 0)
+    assert fresh(outputs, path) is output
+    outputs.append(output, b"four|")
+    outputs.cut(output, 10)
+    assert path.read_bytes() == b"one|three|"
+
+
+@pytest.mark.parametrize("replaces", [True, False])
+def test_only_what_an_attempt_before_has_left_is_replaced(outputs: Outputs, tmp_path: Path, replaces: bool) -> None:
+    path, other = tmp_path / "a", tmp_path / "b"
+    for one in (path, other):
+        one.write_bytes(b"there before")
+        outputs.plan(str(one), replaces=replaces)
+    if replaces:
+        outputs.make_planned()
+        assert path.read_bytes() == other.read_bytes() == b""
+        return
+    with pytest.raises(OutputError, match=r"a: cannot open for writing: File exists$"):
+        outputs.make_planned()
+    assert path.read_bytes() == other.read_bytes() == b"there before"
+
+
+def test_a_planned_output_that_is_closed_never_was(outputs: Outputs, tmp_path: Path) -> None:
+    outputs.plan(str(tmp_path / "a"), replaces=True)
+    outputs.append(fresh(outputs, tmp_path / "a"), b"x")
+    outputs.close(str(tmp_path / "a"))
+    outputs.make_planned()
+    assert (outputs.planned_bytes, list(tmp_path.iterdir())) == (0, [])

@@ -8,6 +8,8 @@ import resource
 from pathlib import Path
 
 import pytest
+from home import HEAD, Home, short
+from ledgers import add_session
 
 from pipeline.disk.entries import EDITS, EditSpan, RecordEdits, decode_edits, digest16, encode_edits
 from pipeline.disk.ledger import Ledger
@@ -16,6 +18,7 @@ from pipeline.disk.purge import purge_values
 from pipeline.disk.rows import SessionRow
 from pipeline.disk.vault import VaultWriter
 from pipeline.errors import OutputError
+from pipeline.runs.restoring import forget
 
 
 def original(id: int) -> bytes:
@@ -25,7 +28,7 @@ def original(id: int) -> bytes:
 def filled(tmp_path: Path, count: int = 12) -> tuple[Ledger, VaultWriter]:
     """Values 1 to `count` in small packs; odd ones belong to the output "w/odd", with an edit list each."""
     ledger = Ledger.open(str(tmp_path / "state" / "ledger.db"))
-    ledger.add_session(SessionRow(0, 1, b"odd", b"odd"))
+    add_session(ledger, SessionRow(0, 1, b"odd", b"odd"))
     writer = VaultWriter(str(tmp_path / "state" / "vault"), frame_bytes=1_600, pack_bytes=3_000)
     writer.open({})
     for id in range(1, count + 1):
@@ -74,7 +77,7 @@ def test_purged_values_are_gone_and_the_others_are_where_the_ledger_says(tmp_pat
 def test_the_edit_lists_of_an_output_go_from_all_packs(tmp_path: Path) -> None:
     ledger, writer = filled(tmp_path)
     folder = tmp_path / "state" / "vault"
-    purge_values(writer, ledger, [1], out_paths=[b"w/odd"])
+    purge_values(writer, ledger, [1], doomed=lambda edits: edits.out_path == b"w/odd")
     assert lists_of(folder, ledger.committed_packs()) == [(b"w/even", id) for id in range(2, 13, 2)]
     reader = VaultReader(str(folder))
     assert [reader.value(row) for row in ledger.values(range(1, 13))] == [original(id) for id in range(2, 13)]
@@ -84,7 +87,7 @@ def test_the_edit_lists_of_an_output_go_from_all_packs(tmp_path: Path) -> None:
 
 def test_the_vault_goes_on_after_a_purge_of_everything(tmp_path: Path) -> None:
     ledger, writer = filled(tmp_path)
-    purge_values(writer, ledger, range(1, 13), out_paths=[b"w/odd", b"w/even"])
+    purge_values(writer, ledger, range(1, 13), doomed=lambda edits: edits.ordinal > 0)
     assert (ledger.committed_packs(), list((tmp_path / "state" / "vault").iterdir())) == ({}, [])
     row = writer.add(13, digest16(b"new"), b"new")
     writer.flush()
@@ -136,3 +139,51 @@ def test_what_a_crash_leaves_of_old_or_new_packs_is_removed_at_the_next_start(tm
     assert os.listdir(folder)
     writer.close()
     ledger.close()
+
+
+OLD = HEAD + b"".join(short(number) for number in range(3))
+
+
+def listed(home: Home) -> list[tuple[bytes, int]]:
+    """Output and ordinal of each edit list in the vault."""
+    folder = home.state / "vault"
+    return sorted(lists_of(folder, dict(home.query("SELECT id, length FROM pack"))))
+
+
+def test_a_moved_session_takes_its_older_edit_lists_along_when_it_is_forgotten(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.write("a.jsonl", OLD)
+    home.write("b.jsonl", HEAD + short(8))
+    home.backfill()
+    for number, name in enumerate(("c.jsonl", "d.jsonl")):
+        (last,) = (home.source / rel for rel in ("a.jsonl", "c.jsonl") if (home.source / rel).exists())
+        os.rename(last, home.source / name)
+        home.append(name, short(20 + number))
+        home.backfill()
+    paths = {path for path, _ in listed(home)}
+    assert paths == {b"sessions/a.jsonl", b"sessions/b.jsonl", b"sessions/c.jsonl", b"sessions/d.jsonl"}
+    forget(home.settings, "d.jsonl")
+    assert {path for path, _ in listed(home)} == {b"sessions/b.jsonl"}
+    assert home.query("SELECT * FROM former_path") == []
+    home.check("b.jsonl")
+
+
+@pytest.mark.parametrize("forgotten", ["moved", "later"])
+def test_an_edit_list_of_another_session_that_lay_at_the_same_place_stays(tmp_path: Path, forgotten: str) -> None:
+    home = Home(tmp_path)
+    home.write("a.jsonl", OLD)
+    home.backfill()
+    of_first = listed(home)
+    os.rename(home.source / "a.jsonl", home.source / "moved.jsonl")
+    home.backfill()
+    home.write("a.jsonl", HEAD + short(8))
+    home.backfill()
+    of_second = listed(home)
+    for one in of_first:
+        of_second.remove(one)
+    assert of_first
+    assert of_second
+    assert {path for path, _ in of_first + of_second} == {b"sessions/a.jsonl"}
+    forget(home.settings, "moved.jsonl" if forgotten == "moved" else "/a.jsonl")
+    assert listed(home) == (of_second if forgotten == "moved" else of_first)
+    home.check("a.jsonl" if forgotten == "moved" else "moved.jsonl")

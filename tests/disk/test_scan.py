@@ -63,22 +63,42 @@ def test_files_of_one_folder_share_a_root(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "below", "expected"),
+    ("pattern", "below", "glob", "expected"),
     [
-        pytest.param("*.jsonl", "", {"a.jsonl"}, id="star"),
-        pytest.param("p/?.jsonl", "p", {"b.jsonl"}, id="question mark"),
-        pytest.param("[ab].jsonl", "", {"a.jsonl"}, id="brackets"),
-        pytest.param("p/**/*", "p", {"b.jsonl", "d.jsonl.gz", ODD, "q/c.json", "q/notes.txt"}, id="two stars"),
-        pytest.param("p/*/c.json", "p", {"q/c.json"}, id="folder"),
-        pytest.param("p/q*/c.json", "p", {"q/c.json"}, id="part of a name"),
+        pytest.param("*.jsonl", "", "*.jsonl", {"a.jsonl"}, id="star"),
+        pytest.param("p/?.jsonl", "p", "?.jsonl", {"b.jsonl"}, id="question mark"),
+        pytest.param("[ab].jsonl", "", "[ab].jsonl", {"a.jsonl"}, id="brackets"),
+        pytest.param("p/**/*", "p", "**/*", {"b.jsonl", "d.jsonl.gz", ODD, "q/c.json", "q/notes.txt"}, id="two stars"),
+        pytest.param("p/*/c.json", "p", "*/c.json", {"q/c.json"}, id="folder"),
+        pytest.param("p/q*/c.json", "p", "q*/c.json", {"q/c.json"}, id="part of a name"),
     ],
 )
 def test_a_globs_root_is_its_longest_part_without_wildcard(
-    home: Path, pattern: str, below: str, expected: set[str]
+    home: Path, pattern: str, below: str, glob: str, expected: set[str]
 ) -> None:
     roots = roots_of([str(home / pattern)])
-    assert roots == [Root(str(home / below), (), only=frozenset(expected))]
+    assert roots == [Root(str(home / below), (), glob=glob)]
     assert sorted(rels(roots)) == sorted(expected)
+
+
+def test_a_glob_takes_files_that_appear_later(home: Path) -> None:
+    roots = roots_of([str(home / "p" / "*" / "*.json*"), str(home / "*.jsonl")])
+    before = rels(roots)
+    (home / "p" / "new").mkdir()
+    (home / "p" / "new" / "z.jsonl").write_bytes(b"x")
+    (home / "p" / "z.jsonl").write_bytes(b"x")
+    (home / "y.jsonl").write_bytes(b"x")
+    assert sorted(rels(roots)) == sorted([*before, "new/z.jsonl", "y.jsonl"])
+    (deep,) = [root for root in roots if root.is_deep]
+    assert [found.rel for found in scan_folder(deep, str(home / "p" / "new"))] == ["new/z.jsonl"]
+    assert scan_folder(deep, str(home / "p" / "q" / "r")) == []
+
+
+def test_a_glob_enters_only_folders_that_may_hold_what_fits(home: Path) -> None:
+    """Of a folder that is not entered nobody notices that it cannot be listed; the walk of a glob is as cheap."""
+    (home / "p" / "loop").symlink_to(home)
+    (home / "p" / "again").symlink_to(home / "p")
+    assert rels(roots_of([str(home / "*" / "**" / "*.jsonl")])) == ["p/b.jsonl", f"p/{ODD}", "p/loop/a.jsonl"]
 
 
 def test_a_relative_path_is_one_from_the_current_folder(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,8 @@ OPENCLAW = b'{"type":"session","version":3,"id":"s","timestamp":"2026-01-05T08:0
 CODEX = b'{"timestamp":"2026-01-05T08:00:00.000Z","type":"session_meta","payload":{"id":"s"}}'
 CHAT = b'{"role": "system", "content": "hi"}'
 GEMINI = b'{"sessionId":"s","projectHash":"0a","startTime":"2026-01-05T08:00:00.000Z","messages":[]}'
+GEMINI_HEADER = b'{"sessionId":"s","projectHash":"0a","startTime":"2026-01-05T08:00:00.000Z","kind":"main"}'
+GEMINI_MESSAGE = b'{"id":"m","timestamp":"2026-01-05T08:00:00.000Z","type":"gemini","content":"hi"}'
 
 
 @pytest.mark.parametrize(
@@ -34,14 +36,22 @@ GEMINI = b'{"sessionId":"s","projectHash":"0a","startTime":"2026-01-05T08:00:00.
         pytest.param(CHAT, "chat", id="chat"),
         pytest.param(b'{"role":"assistant","content":null,"tool_calls":[]}', "chat", id="chat call"),
         pytest.param(b'{"messages":[{"role":"user","content":"hi"}]}', "chat", id="conversation"),
+        pytest.param(b'{"role":"developer","content":"hi"}', "chat", id="chat of a developer"),
+        pytest.param(b'{"role":"assistant","function_call":{}}', "chat", id="chat call without content"),
         pytest.param(GEMINI, "gemini", id="gemini"),
+        pytest.param(GEMINI_HEADER, "gemini-jsonl", id="gemini header"),
+        pytest.param(GEMINI_MESSAGE, "gemini-jsonl", id="gemini message"),
+        pytest.param(b'{"$set":{"lastUpdated":"t"}}', "gemini-jsonl", id="gemini set"),
+        pytest.param(b'{"$patch":{"id":"m"}}', "gemini-jsonl", id="gemini patch"),
+        pytest.param(b'{"$rewindTo":"m"}', "gemini-jsonl", id="gemini rewind"),
         pytest.param(b"\xef\xbb\xbf" + CLAUDE + b"\r\n", "claude-code", id="byte order mark"),
         pytest.param(b'{"x":1}' + CODEX, "codex", id="glued"),
         pytest.param(b'{"type":"user"}', None, id="user without session"),
         pytest.param(b'{"type":"last-prompt","sessionId":"s"}', None, id="another type"),
         pytest.param(b'{"id":"m","role":"user","parts":[]}', None, id="parts of another writer"),
         pytest.param(b'{"type":"message","role":"user","content":"hi"}', None, id="chat with a type"),
-        pytest.param(b'{"sessionId":"s","projectHash":"0a","kind":"main"}', None, id="gemini lines"),
+        pytest.param(b'{"type":"gemini"}', None, id="gemini without id"),
+        pytest.param(b'{"$set":7,"$patch":[],"$rewindTo":null}', None, id="changes of other kinds"),
         pytest.param(b'{"role":"alien","content":""}', None, id="another role"),
         pytest.param(b'{"type":["user"],"sessionId":{},"message":0}', None, id="types of other kinds"),
         pytest.param(b"{}", None, id="empty object"),
@@ -89,6 +99,24 @@ def test_the_name_decides_for_an_empty_file(head: bytes, name: str, expected: st
     assert detect_bytes(head, name) == expected
 
 
+@pytest.mark.parametrize(
+    ("head", "name", "expected"),
+    [
+        pytest.param(GEMINI, "/a/session-1.json", "gemini", id="document"),
+        pytest.param(GEMINI, "/a/session-1.jsonl", "gemini-jsonl", id="header with messages"),
+        pytest.param(GEMINI, "session-1.jsonl.zst", "gemini-jsonl", id="packed"),
+        pytest.param(b"{\n" + GEMINI[1:], "session-1.jsonl", "gemini", id="over many lines"),
+        pytest.param(GEMINI_HEADER, "", "gemini-jsonl", id="header alone"),
+        pytest.param(b"nonsense\n" + GEMINI_HEADER, "", "gemini-jsonl", id="broken first line"),
+        pytest.param(
+            b'{"id":"m","type":"user","content":"hi"}\n' + GEMINI_MESSAGE, "", "gemini-jsonl", id="a user begins"
+        ),
+    ],
+)
+def test_a_gemini_session_of_lines_is_told_from_a_document(head: bytes, name: str, expected: str) -> None:
+    assert detect_bytes(head, name) == detect_bytes(head + b"\n", name) == expected
+
+
 @pytest.mark.parametrize("indent", [None, 0, 2, "\t"])
 @pytest.mark.parametrize("cut", [None, 150, 400])
 def test_a_gemini_document_is_known_by_its_head(indent: int | str | None, cut: int | None) -> None:
@@ -115,6 +143,9 @@ def test_another_pretty_document_is_unknown() -> None:
         pytest.param(b'\xef\xbb\xbf{"role": "system", "content": "', "chat", id="chat"),
         pytest.param(b'{"messages": [{"role": "user", "content": "', "chat", id="conversation"),
         pytest.param(b'{"sessionId":"s","projectHash":"0a","messages":[{"x":"', "gemini", id="gemini"),
+        pytest.param(b'{"id":"m","type":"gemini","content":"', "gemini-jsonl", id="gemini message"),
+        pytest.param(b'{"$set":{"messages":[{"x":"', "gemini-jsonl", id="gemini set"),
+        pytest.param(b'{"sessionId":"s","projectHash":"0a","summary":"', None, id="gemini, but which kind"),
         pytest.param(b'{"x":"', None, id="no evidence"),
         pytest.param(b'["', None, id="no object"),
         pytest.param(b"", None, id="no JSON"),
@@ -130,7 +161,12 @@ def test_a_cut_last_line_is_no_evidence() -> None:
 
 
 @given(
-    st.lists(st.sampled_from([CLAUDE, OPENVIKING, OPENCLAW, CODEX, CHAT, b'{"x":1}', b"", b"nonsense"]), max_size=30)
+    st.lists(
+        st.sampled_from(
+            [CLAUDE, OPENVIKING, OPENCLAW, CODEX, CHAT, GEMINI_HEADER, GEMINI_MESSAGE, b'{"x":1}', b"", b"nonsense"]
+        ),
+        max_size=30,
+    )
 )
 def test_an_answer_stays_when_the_file_grows(records: list[bytes]) -> None:
     answers = [
@@ -143,4 +179,13 @@ def test_an_answer_stays_when_the_file_grows(records: list[bytes]) -> None:
 
 @given(st.binary(max_size=300))
 def test_no_bytes_make_it_raise(head: bytes) -> None:
-    assert detect_bytes(b"{" + head) in (None, "gemini", "chat", "claude-code", "codex", "openclaw", "openviking")
+    assert detect_bytes(b"{" + head) in (
+        None,
+        "gemini",
+        "chat",
+        "claude-code",
+        "codex",
+        "openclaw",
+        "openviking",
+        "gemini-jsonl",
+    )

@@ -9,7 +9,16 @@ from pipeline.formats.registry import FORMATS, UNKNOWN
 
 
 def test_names_are_those_of_the_command_line_and_unknown() -> None:
-    assert list(FORMATS) == ["claude-code", "openviking", "openclaw", "codex", "chat", "gemini", UNKNOWN]
+    assert list(FORMATS) == [
+        "claude-code",
+        "openviking",
+        "openclaw",
+        "codex",
+        "chat",
+        "gemini",
+        "gemini-jsonl",
+        UNKNOWN,
+    ]
     assert all(FORMATS[name].name == name for name in FORMATS)
     assert [name for name in FORMATS if FORMATS[name].whole_document] == ["gemini"]
     assert [name for name in FORMATS if FORMATS[name].summary_inputs] == ["openviking"]

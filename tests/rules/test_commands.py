@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from pipeline.rules.commands import runs, simple_commands
 
+PLAIN = "ab-_./:=@%+,~^*?{}!$ \t"
 WORDS = [
     "git",
     "status",
@@ -89,3 +90,9 @@ def test_long_lines_cost_little(unit: str) -> None:
     start = time.perf_counter()
     simple_commands(unit * (1_000_000 // len(unit)))
     assert time.perf_counter() - start < 1
+
+
+@given(st.text(PLAIN, max_size=20))
+def test_a_line_of_plain_words_is_read_like_any_other(line: str) -> None:
+    """The semicolon calls for the tokenizer."""
+    assert simple_commands(line) == simple_commands(f"{line};")

@@ -18,6 +18,13 @@ def numbered(first: int, last: int) -> list[str]:
     return [f"step {chr(97 + number % 26)} of crate {number}" for number in range(first, last)]
 
 
+@pytest.mark.parametrize("before", ["", "a\n", "a\n" * 2500])
+@pytest.mark.parametrize("after", ["", "\n", "\nb", "\nb\n" * 2500])
+def test_a_line_is_shortened_above_4000_chars_wherever_it_is(before: str, after: str) -> None:
+    assert "x" * 4000 in dedup_and_elide(before + "x" * 4000 + after, head_lines=9000)
+    assert "x" * 1500 + "…[+2001 chars]…" + "x" * 500 in dedup_and_elide(before + "x" * 4001 + after, head_lines=9000)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

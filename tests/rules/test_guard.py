@@ -75,6 +75,13 @@ def test_known_failures_need_no_second_look() -> None:
         pytest.param("<td>error</td><td>x</td>", "x", ["error"], id="gone"),
         pytest.param("<p>error\n  here\n</p>", "error\nhere", [], id="white space"),
         pytest.param("<p>error b</p><p>error a</p>", "error a\n\nerror b", [], id="rearranged a little"),
+        pytest.param(
+            f"<p>error {'x' * 60} b</p>", f"error {'x' * 60} a error {'x' * 60} b", [], id="a like one before"
+        ),
+        pytest.param(
+            f"<p>error {'x' * 60} b</p>", f"error {'x' * 60} a", [f"error {'x' * 60} b"], id="only a like one"
+        ),
+        pytest.param("<p>Error: <ſpan>disk</SPAN> full</p>", "Error: disk full", [], id="odd letters in a tag"),
     ],
 )
 def test_a_page_keeps_the_failures_that_a_reader_sees(page: str, text: str, lost: list[str]) -> None:

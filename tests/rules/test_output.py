@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pipeline.rules.base import CompactionRule, CompactOptions, ToolContext
 from pipeline.rules.guard import lost_failures
+from pipeline.rules.json_text import is_json_or_lines
 from pipeline.rules.output import compact_tool_output
 
 LOG = "".join(f"2026-01-12 09:42:{i % 60:02} INFO worker: handled crate {i}\n" for i in range(200))
@@ -42,13 +43,10 @@ def rule_of(text: str, context: ToolContext | None = None, tool: str = "Bash") -
         pytest.param("<persisted-output>\n" + LOG, None, "passthrough-stub", id="Claude Code stub"),
         pytest.param("[OpenViking tool result externalized]\n" + LOG, None, "passthrough-stub", id="OpenViking stub"),
         pytest.param(LOG, ToolContext(tool_class="agent"), "passthrough-policy", id="a report stays whole"),
-        pytest.param(json.dumps({"a": [LOG]}), None, "passthrough-structured", id="JSON"),
-        pytest.param(
-            json.dumps([{"a": i} for i in range(99)], indent=1), None, "passthrough-structured", id="indented JSON"
-        ),
+        pytest.param('{"a": ["lot"]}' + " " * 500, None, "passthrough-structured", id="JSON"),
         pytest.param('{"a": NaN, "b": "' + "x" * 5000 + '"}', None, "passthrough-structured", id="JSON with NaN"),
         pytest.param("[" * 3000 + "]" * 3000, None, "passthrough-structured", id="JSON too deep to check"),
-        pytest.param('{"a": 1}\n' * 100, None, "passthrough-structured", id="JSON lines"),
+        pytest.param('{"a": 1, "b": "%s"}\n' % ("x" * 60) * 10, None, "passthrough-structured", id="JSON lines"),
         pytest.param("diff --git a/x b/x\n" + "+ line\n" * 200, None, "passthrough-policy", id="diff"),
         pytest.param(
             "".join(f"ERROR crate {i}\n" for i in range(99)), None, "passthrough-low-savings", id="all failures"
@@ -196,14 +194,55 @@ def test_a_marker_stays_on_a_line_of_its_own() -> None:
 def test_json_between_markers_stays_json() -> None:
     body = json.dumps({"rows": [{"name": "crate", "url": "https://example.com/" + "p" * 90} for _ in range(60)]})
     text = f"<untrusted-data-1>\n{body}\n</untrusted-data-1>"
-    assert compact_tool_output("Bash", text, context=SHELL).text == text
+    first, *inner, last = compact_tool_output("Bash", text, context=SHELL).text.split("\n")
+    assert (first, last) == ("<untrusted-data-1>", "</untrusted-data-1>")
+    (short,) = inner
+    assert len(short) < len(body)
+    assert json.loads(short)["rows"][0] == json.loads(body)["rows"][0]
 
 
 def test_the_header_of_a_result_stays_above_its_body() -> None:
     header = "Exit code: 0\nWall time: 8.9 seconds\nOutput:\n"
     assert compact_tool_output("shell", header + LOG).text.startswith(header + LOG[:100])
     body = json.dumps({"rows": ["x" * 50] * 200})
-    assert rule_of(header + body) == "passthrough-structured"
+    result = compact_tool_output("shell", header + body)
+    assert result.text.startswith(header)
+    assert len(json.loads(result.text[len(header) :])["rows"]) < 200
+
+
+@pytest.mark.parametrize(
+    "text",
+    [json.dumps({"a": [LOG]}), json.dumps([{"a": i} for i in range(99)], indent=1), '{"a": 1}\n' * 100],
+    ids=["a long string", "indented", "lines"],
+)
+def test_json_is_pruned_and_stays_json(text: str) -> None:
+    result = compact_tool_output("Bash", text, context=SHELL)
+    assert result.stats.rule == "json-prune"
+    assert is_json_or_lines(result.text)
+    assert compact_tool_output("Bash", result.text, context=SHELL).text == result.text
+
+
+def test_what_one_rule_leaves_the_next_one_gets() -> None:
+    """An install before a test run: both leave their noise."""
+    install = "".join(f"Collecting part-{n}\n  Downloading part_{n}-1.0-py3-none-any.whl (9 kB)\n" for n in range(20))
+    tests = "".join(f"tests/test_{n}.py::test_it PASSED [ 5%]\n" for n in range(20)) + "=== 20 passed in 0.2s ===\n"
+    context = ToolContext(command="pip install -r parts.txt && pytest -v", tool_class="shell")
+    text = compact_tool_output("Bash", install + tests, context=context).text
+    assert "Downloading" not in text
+    assert "PASSED" not in text
+    assert text.endswith("=== 20 passed in 0.2s ===\n")
+
+
+def test_a_read_of_source_becomes_an_outline_when_that_is_asked_for() -> None:
+    source = "".join(f"def part{n}(crate):\n" + "    crate += 1\n" * 20 for n in range(12))
+    context = ToolContext(path="/srv/part.py", tool_class="read")
+    options = CompactOptions(outline_reads=True)
+    result = compact_tool_output("Read", source, options, context=context)
+    assert result.stats.rule == "outline"
+    assert result.text.count("def part") == 12
+    assert compact_tool_output("Read", source, context=context).stats.rule == "dedup-elide"
+    log = ToolContext(path="/srv/part.log", tool_class="read")
+    assert compact_tool_output("Read", source, options, context=log).stats.rule == "dedup-elide"
 
 
 PAGE = (

@@ -24,6 +24,7 @@ from pipeline.rules.protected import Part, split_protected, splits_line
         pytest.param("a\n<system-reminder>\nb", ["<system-reminder>\n"], id="block without an end"),
         pytest.param("a</system-reminder>b", ["</system-reminder>"], id="an end alone"),
         pytest.param("<untrusted>\na\n</untrusted>\n", ["<untrusted>\n", "</untrusted>\n"], id="only the marks"),
+        pytest.param("<untrusted>\n</untrusted>a\n", ["<untrusted>\n</untrusted>"], id="what touches is one"),
         pytest.param("x<UNTRUSTED-DATA a=1>y", ["<UNTRUSTED-DATA a=1>"], id="within a line"),
         pytest.param(
             '<<<EXTERNAL_UNTRUSTED_CONTENT id="1">>>\nSource: Web\n---\nbody\n',
@@ -72,6 +73,12 @@ def test_the_parts_are_the_text(pieces: list[str]) -> None:
 def test_a_boundary_within_a_line_is_told() -> None:
     assert not splits_line([Part("a\n", False), Part("<x>", True)])
     assert splits_line([Part("a", False), Part("<x>", True)])
+    assert splits_line(split_protected("a\n<untrusted></untrusted>"))
+    assert not splits_line(split_protected("a\n<untrusted>\n</untrusted>"))
+
+
+def test_what_touches_is_one_part_that_tells_of_how_many() -> None:
+    assert split_protected("<untrusted></untrusted>\n") == [Part("<untrusted></untrusted>\n", True, 2, True)]
 
 
 @pytest.mark.parametrize("piece", ["<system-reminder>x", "<untrusted>x", "<", "[", "</system-reminder>", "<<<<"])

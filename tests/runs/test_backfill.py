@@ -220,12 +220,10 @@ def test_a_file_of_no_known_format_is_skipped_in_a_folder_and_passed_when_it_is_
     assert home.problems() == []
 
 
-def test_a_file_that_only_looks_like_a_session_by_its_name_is_left_alone(home: Home) -> None:
-    """Lines in a .json, a document in a .jsonl."""
-    home.write("lines.json", HEAD + short(1))
-    home.write("document.jsonl", b'{"sessionId":"s","projectHash":"h","messages":[]}')
+def test_lines_in_a_json_only_look_like_a_session_and_are_left_alone(home: Home) -> None:
+    path = home.write("lines.json", HEAD + short(1))
     report = home.backfill()
-    assert len(report.skipped) == 2
+    assert report.skipped == [f"{path}: no known session format"]
     assert home.outputs() == {}
 
 
@@ -246,6 +244,18 @@ def test_a_document_is_one_record_and_written_anew_at_each_change(home: Home) ->
     assert home.output("chats/session-1.json") == second
     assert home.spans("chats/session-1.json") == [(1, 0, len(second))]
     assert (home.restored("#1", 1), home.restored("#1", 2), home.problems()) == (first, second, [])
+
+
+def test_a_too_long_document_streams_through_also_when_it_changes(home: Home) -> None:
+    size = 2 * SHORT.reader.max_record_bytes
+    documents = [b'{"sessionId":"s","projectHash":"h","messages":[\n"' + b"x" * (size + n) + b'"]}\n' for n in (0, 5)]
+    for number, data in enumerate(documents, 1):
+        home.write("chats/session-1.json", data)
+        home.backfill()
+        assert home.output("chats/session-1.json") == data
+        assert home.spans("chats/session-1.json") == [(1, 0, len(data))]
+        assert home.restored("#1", number) == data
+    assert home.problems() == []
 
 
 def test_two_roots_of_the_same_name_have_outputs_of_their_own(home: Home, tmp_path: Path) -> None:

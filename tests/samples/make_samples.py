@@ -1,8 +1,9 @@
 """Writes the bundled sample sessions beside this file; every run gives the same bytes.
 
 One piece of work on an imaginary tide calculator, told as a Claude Code session with a subagent and as an OpenViking
-session with an archive. It has what sessions are large by: written and edited files with their hidden copies, test
-runs with failures between hundreds of green lines, installs, listings, a fetched page, growing progress records.
+session with an archive; two scripts beside this one tell it in the other formats, and are called here. It has what
+sessions are large by: written and edited files with their hidden copies, test runs with failures between hundreds of
+green lines, installs, listings, a fetched page, growing progress records.
 Change this file, never the sessions: `python tests/samples/make_samples.py`.
 """
 
@@ -34,6 +35,12 @@ def main(folder: str) -> None:
         os.makedirs(os.path.dirname(full), exist_ok=True)
         with open(full, "wb") as file:
             file.write(data)
+    # They use the texts below.
+    import make_chat_gemini
+    import make_openclaw_codex
+
+    make_openclaw_codex.main(folder)
+    make_chat_gemini.main(os.path.join(folder, "chat-and-gemini"))
 
 
 def sessions(chance: random.Random) -> dict[str, bytes]:

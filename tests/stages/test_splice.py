@@ -96,6 +96,39 @@ def test_what_would_not_be_smaller_stays() -> None:
     assert note.bytes_before == note.bytes_after == len(LONG) + 2
 
 
+def test_what_would_not_be_smaller_stays_between_others_that_are() -> None:
+    middle = LONG + "m"
+    raw = orjson.dumps({"a": LONG, "b": middle, "c": LONG + "c"})
+    record = record_of(raw, plan(("a",), "1"), plan(("b",), middle[:-1], old=middle), plan(("c",), "3", old=LONG + "c"))
+    assert orjson.loads(record.output)["b"] == middle
+    assert [(note.applied, note.reason) for note in record.notes] == [
+        (True, ""),
+        (False, "passthrough-low-savings"),
+        (True, ""),
+    ]
+    assert [edit.start for edit in record.edits] == [raw.index(b'"x'), raw.rindex(b'"x')]
+    assert record.notes[1].value_digest == b""
+
+
+@pytest.mark.parametrize(
+    ("raw", "path"),
+    [
+        pytest.param(orjson.dumps({"n": {"a": LONG}, "m": {"a": LONG}}), ("m", "a"), id="an equal member ahead"),
+        pytest.param(b'{"n": "a", "m": {"a": "%b"}}' % LONG.encode(), ("m", "a"), id="spaces"),
+        pytest.param(orjson.dumps({"m": ["a", LONG]}), ("m", 1), id="an element"),
+        pytest.param(b'{"m":{"a":"\\u0078%b"}}' % LONG[1:].encode(), ("m", "a"), id="an odd escape"),
+        pytest.param(b'{"\\u006d":{"a":"%b"}}' % LONG.encode(), ("m", "a"), id="an odd escape of a parent"),
+    ],
+)
+def test_a_value_in_an_unusual_place_is_edited_there(raw: bytes, path: Path) -> None:
+    record = record_of(raw, plan(path, "1"))
+    (edit,) = record.edits
+    assert orjson.loads(edit.original) == LONG
+    assert record.output == raw[: edit.start] + edit.new + raw[edit.end :]
+    value = orjson.loads(record.output)
+    assert value["m"][path[1]].startswith("1\n[cut 2 lines, 290 bytes")
+
+
 def test_a_plan_that_fits_nowhere_leaves_the_record_alone() -> None:
     raw = orjson.dumps({"a": LONG})
     record = record_of(raw, plan(("b",), "1"))

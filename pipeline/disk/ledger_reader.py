@@ -5,31 +5,13 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Literal, NamedTuple
 
-from pipeline.disk.queries import Queries
-from pipeline.disk.rows import ValueRow, day_number, day_text
+from pipeline.disk.ledger_rows import RecordRow, SessionInfo, SiteRow
+from pipeline.disk.ledger_sums import SumQueries
+from pipeline.disk.rows import ValueRow
 from pipeline.disk.sqlite import check_version, is_empty, translated
 from pipeline.errors import CompactdError, UsageError
-
-__all__ = [
-    "By",
-    "LedgerReader",
-    "RecordRow",
-    "SessionInfo",
-    "SessionSizes",
-    "SiteRow",
-    "SumRow",
-    "ValueRow",
-    "VaultSizes",
-    "day_number",
-    "day_text",
-    "shown",
-]
-
-By = Literal["tool", "rule", "session", "root", "format", "stage", "day"]
 
 CHUNK_ROWS = 5_000
 BUSY_SECONDS = 5.0
@@ -37,119 +19,6 @@ MAX_VALUES = 100
 """`values_by_prefix` gives at most so many: a short prefix fits everything."""
 _PLAIN_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-")
 
-
-@dataclass(frozen=True, slots=True)
-class SessionInfo:
-    """A session with its current generation; before the first is complete all that is 0 or ""."""
-
-    id: int
-    root: int
-    root_name: str
-    root_path: bytes
-    rel: bytes
-    out_rel: bytes
-    size: int
-    mtime_ns: int
-    generation: int
-    state: str
-    format: str
-    config: str
-    records: int
-    source_bytes: int
-    output_bytes: int
-
-    @property
-    def source_path(self) -> bytes:
-        """The source file."""
-        return os.path.join(self.root_path, self.rel)
-
-    @property
-    def out_path(self) -> bytes:
-        """The output below the output folder."""
-        return os.path.join(self.root_name.encode(), self.out_rel)
-
-
-class RecordRow(NamedTuple):
-    """A record row with its words."""
-
-    ordinal: int
-    src_off: int
-    src_len: int
-    out_off: int
-    out_len: int
-    hash8: int
-    day: int
-    outcome: str
-    reason: str
-
-
-class SiteRow(NamedTuple):
-    """A site row with its words; `value` is a value id, 0 for none."""
-
-    ordinal: int
-    n: int
-    stage: str
-    tool: str
-    rule: str
-    reason: str
-    applied: bool
-    off_in_output_record: int
-    bytes_after: int
-    bytes_before: int
-    value: int
-
-
-class SumRow(NamedTuple):
-    """Sums of one group; `key` is its name and `id` its number in the ledger (0 when it has none)."""
-
-    key: str
-    id: int
-    records: int
-    sites: int
-    edits: int
-    source_bytes: int
-    output_bytes: int
-
-    @property
-    def saved_bytes(self) -> int:
-        """Source minus output; negative when something grew."""
-        return self.source_bytes - self.output_bytes
-
-
-class VaultSizes(NamedTuple):
-    """`disk_bytes`: committed lengths of all packs. `raw_bytes` in `values` originals, each counted once."""
-
-    disk_bytes: int
-    raw_bytes: int
-    values: int
-
-
-class SessionSizes(NamedTuple):
-    """All sessions together: their source files as last seen, and the committed bytes of the current outputs."""
-
-    sessions: int
-    source_disk_bytes: int
-    output_bytes: int
-
-
-# How a question groups rollup rows `r` of sessions `s` and generations `g`: key, its text, its id, over which rows.
-_RULE = "CASE WHEN r.rule THEN r.rule ELSE r.reason END"
-_WORD = "coalesce((SELECT text FROM name WHERE id = k), '')"
-_GROUPS: dict[By, tuple[str, str, str, str]] = {
-    "tool": ("r.tool", _WORD, "k", "r.stage > 0"),
-    "rule": (_RULE, _WORD, "k", "r.stage > 0"),
-    "stage": ("r.stage", _WORD, "k", "r.stage > 0"),
-    "session": (
-        "r.session",
-        "(SELECT CAST(root.name || '/' || out_rel AS BLOB) FROM session JOIN root ON root.id = root "
-        "WHERE session.id = k)",
-        "k",
-        "1",
-    ),
-    "root": ("s.root", "(SELECT name FROM root WHERE id = k)", "k", "1"),
-    "format": ("(SELECT format FROM generation WHERE session = s.id AND generation = s.generation)", "k", "0", "1"),
-    "day": ("r.day", "k", "0", "1"),
-}
 
 _SESSION = (
     "SELECT s.id, s.root, r.name, r.path, s.rel, s.out_rel, s.size, s.mtime_ns, s.generation, "
@@ -161,7 +30,7 @@ _SOURCE_PATH = "CAST(r.path || '/' || s.rel AS BLOB)"
 _OUT_PATH = "CAST(r.name || '/' || s.out_rel AS BLOB)"
 
 
-class LedgerReader(Queries):
+class LedgerReader(SumQueries):
     """The ledger opened for reading; also a context manager. Methods raise as `translated`.
 
     What two calls give may be one commit apart.
@@ -305,58 +174,6 @@ class LedgerReader(Queries):
         )
         return [ValueRow(*row) for row in rows]
 
-    def rollup_sums(self, by: By, since: int | None = None, until: int | None = None) -> list[SumRow]:
-        """Sums over the current generations by group, most saved bytes first (days in order).
-
-        Args:
-            by: what to group by. Tool, rule and stage sum over sites, so `records` is 0 and the bytes are those of
-                the values; a site that no rule changed counts under its reason. The others sum over records.
-            since: first day, as `day_number`; None for no limit.
-            until: last day, included.
-        """
-        key, label, id_, rows_wanted = _GROUPS[by]
-        of_records = rows_wanted == "1"
-        size = "CASE r.stage WHEN 0 THEN r.{0} ELSE 0 END" if of_records else "r.{0}"
-        rows = self._all(
-            f"SELECT {label}, {id_}, records, sites, edits, source_bytes, output_bytes FROM ("
-            f"SELECT {key} AS k, sum(r.records) AS records, sum(r.sites) AS sites, sum(r.edits) AS edits, "
-            f"sum({size.format('source_bytes')}) AS source_bytes, sum({size.format('output_bytes')}) AS output_bytes "
-            f"FROM rollup r JOIN session s ON s.id = r.session AND s.generation = r.generation "
-            f"WHERE {rows_wanted} AND r.day >= ? AND r.day <= ? GROUP BY k) "
-            f"ORDER BY {'k' if by == 'day' else 'source_bytes - output_bytes DESC, k'}",
-            _days(since, until),
-        )
-        return [SumRow(_label(label, by), *rest) for label, *rest in rows]
-
-    def totals(self, since: int | None = None, until: int | None = None) -> SumRow:
-        """Sums over all records and sites of the current generations; bytes are those of the records."""
-        ((records, sites, edits, source, output),) = self._all(
-            "SELECT sum(r.records), sum(r.sites), sum(r.edits), sum(CASE r.stage WHEN 0 THEN r.source_bytes END), "
-            "sum(CASE r.stage WHEN 0 THEN r.output_bytes END) "
-            "FROM rollup r JOIN session s ON s.id = r.session AND s.generation = r.generation "
-            "WHERE r.day >= ? AND r.day <= ?",
-            _days(since, until),
-        )
-        return SumRow("", 0, records or 0, sites or 0, edits or 0, source or 0, output or 0)
-
-    def vault_bytes(self) -> int:
-        """Committed bytes of all packs."""
-        ((length,),) = self._all("SELECT coalesce(sum(length), 0) FROM pack")
-        return int(length)
-
-    def vault_sizes(self) -> VaultSizes:
-        """All about the vault's size; reads the whole value table."""
-        ((count, raw),) = self._all("SELECT count(*), coalesce(sum(len), 0) FROM value")
-        return VaultSizes(self.vault_bytes(), raw, count)
-
-    def session_sizes(self) -> SessionSizes:
-        """Sums over all sessions."""
-        ((sessions, source, output),) = self._all(
-            "SELECT count(*), coalesce(sum(s.size), 0), coalesce(sum(g.out_len), 0) FROM session s "
-            "LEFT JOIN generation g ON g.session = s.id AND g.generation = s.generation"
-        )
-        return SessionSizes(sessions, source, output)
-
     def _ending(self, end: bytes) -> list[SessionInfo]:
         if not end.strip(b"/"):
             return []
@@ -365,21 +182,6 @@ class LedgerReader(Queries):
             f"substr(CAST('/' || {path} AS BLOB), -length(:end)) = :end" for path in (_SOURCE_PATH, _OUT_PATH)
         )
         return [SessionInfo(*row) for row in self._all(f"{_SESSION} WHERE {tests} ORDER BY s.id", {"end": end})]
-
-
-def shown(path: bytes) -> str:
-    """A path for people and JSON: bytes that are no UTF-8 as escapes."""
-    return path.decode("utf-8", "backslashreplace")
-
-
-def _label(value: Any, by: By) -> str:
-    if by == "day":
-        return day_text(value)
-    return shown(value) if isinstance(value, bytes) else str(value or "")
-
-
-def _days(since: int | None, until: int | None) -> tuple[int, int]:
-    return -(1 << 62) if since is None else since, (1 << 62) if until is None else until
 
 
 def _uri_path(path: str) -> str:

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ledgers import add_session
 
 from pipeline.disk.ledger import Ledger
-from pipeline.disk.reading import LedgerReader, SumRow, VaultSizes, shown
+from pipeline.disk.ledger_reader import LedgerReader
+from pipeline.disk.ledger_rows import SumRow, shown
 from pipeline.disk.rows import (
     GenerationRow,
     RecordTuple,
@@ -37,7 +39,7 @@ def path(tmp_path: Path) -> Path:
         (other, b"p/a.jsonl.gz", b"p/a.jsonl"),
         (other, b"\xff/long-b.jsonl", b"\xff/long-b.jsonl"),
     ):
-        ledger.add_session(SessionRow(0, root.id, rel, out_rel))
+        add_session(ledger, SessionRow(0, root.id, rel, out_rel))
     name = ledger.name_id
     records: list[RecordTuple] = []
     sites: list[SiteTuple] = []
@@ -57,8 +59,11 @@ def path(tmp_path: Path) -> Path:
         tx.put_generation(GenerationRow(1, 1, "superseded", "codex", "c", 200, 140, 2))
         tx.put_generation(GenerationRow(1, 2, "current", "codex", "c", 400, 220, 4))
         tx.put_generation(GenerationRow(2, 1, "current", "chat", "d", 100, 100, 1))
-        tx.make_current(1, 2)
-        tx.make_current(2, 1)
+        for session, generation in ((1, 2), (2, 1)):
+            row = ledger.session_row(session)
+            assert row is not None
+            row.generation = generation
+            tx.update_session(row)
         tx.insert_records(records)
         tx.insert_sites(sites)
         tx.add_rollup(sums)
@@ -120,7 +125,7 @@ def test_a_path_from_the_current_folder_is_a_source_path(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger = Ledger.open(str(path))
-    ledger.add_session(SessionRow(0, ledger.root(os.fsencode(tmp_path), "t").id, b"a.jsonl", b"a.jsonl"))
+    add_session(ledger, SessionRow(0, ledger.root(os.fsencode(tmp_path), "t").id, b"a.jsonl", b"a.jsonl"))
     ledger.close()
     monkeypatch.chdir(tmp_path)
     with LedgerReader.open(str(path)) as reader:
@@ -194,7 +199,6 @@ def test_totals_count_current_generations_once(reader: LedgerReader) -> None:
     total = reader.totals()
     assert (total, total.saved_bytes) == (SumRow("", 0, 5, 8, 3, 500, 320), 180)
     assert reader.vault_bytes() == 333
-    assert reader.vault_sizes() == VaultSizes(333, 240, 3)
 
 
 def test_values_are_found_by_the_first_digits_of_their_digest(reader: LedgerReader) -> None:
@@ -210,7 +214,7 @@ def test_values_are_found_by_the_first_digits_of_their_digest(reader: LedgerRead
 def test_a_reader_sees_what_a_live_writer_has_committed_and_never_writes(path: Path) -> None:
     ledger = Ledger.open(str(path))
     with LedgerReader.open(str(path)) as reader:
-        ledger.add_session(SessionRow(0, 1, b"new", b"new"))
+        add_session(ledger, SessionRow(0, 1, b"new", b"new"))
         assert len(reader.sessions()) == 4
         with pytest.raises(sqlite3.OperationalError, match="readonly"):
             reader._connection.execute("DELETE FROM session")

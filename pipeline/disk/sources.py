@@ -1,0 +1,110 @@
+"""Opening session files for reading: regular files, never waiting for one, one clear error; other streams spooled."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
+from pipeline.disk.reader import BUFFER_BYTES, ReadAt, read_at
+from pipeline.errors import OutputError, SourceError, UsageError
+
+# A FIFO in a session's place must not block; the mode of what was opened is looked at then.
+OPEN_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+
+
+def open_source(path: str) -> BinaryIO:
+    """A session file, buffered; the caller closes it.
+
+    Raises:
+        SourceError: it cannot be opened, or is no regular file now.
+    """
+    return open(_descriptor(path), "rb", buffering=BUFFER_BYTES)
+
+
+@contextmanager
+def looked_into(path: str) -> Iterator[ReadAt]:
+    """A session file for a few positioned reads.
+
+    Raises:
+        SourceError: as `open_source`.
+    """
+    fd = _descriptor(path)
+    try:
+        yield read_at(fd, path)
+    finally:
+        os.close(fd)
+
+
+def open_any(path: str) -> BinaryIO:
+    """Whatever can be read to its end: a file as it is, a FIFO or device as a private copy.
+
+    Raises:
+        UsageError: there is nothing, or a folder.
+        SourceError: it cannot be opened or read.
+        OutputError: there is no room for the copy.
+    """
+    if os.path.isdir(path) or not os.path.exists(path):
+        raise UsageError(f"{path}: need a session file, it is {what_is(path)}")
+    try:
+        # Waits for the writer of a FIFO, who was asked for by name.
+        source = open(path, "rb", buffering=BUFFER_BYTES)  # noqa: SIM115 - the caller closes it
+    except OSError as error:
+        raise SourceError(f"{path}: cannot open: {error.strerror}") from error
+    if stat.S_ISREG(os.fstat(source.fileno()).st_mode):
+        return source
+    with source:
+        return spooled(source, path)
+
+
+def spooled(stream: BinaryIO, shown: str) -> BinaryIO:
+    """A private temporary copy of a stream, so that it can be read at any place; the caller closes it.
+
+    Raises:
+        SourceError: the stream cannot be read.
+        OutputError: there is no room for the copy.
+    """
+    spool: BinaryIO | None = None
+    try:
+        spool = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
+        while block := _next_block(stream, shown):
+            spool.write(block)
+        spool.flush()
+    except BaseException as error:
+        if spool is not None:
+            spool.close()
+        if not isinstance(error, OSError):
+            raise
+        raise OutputError(f"cannot keep {shown} in {tempfile.gettempdir()}: {error.strerror}") from error
+    return spool
+
+
+def what_is(path: str) -> str:
+    """What lies at a path, for people: "a file", "a folder", "no regular file" or "missing"."""
+    if os.path.isdir(path):
+        return "a folder"
+    if os.path.isfile(path):
+        return "a file"
+    return "no regular file" if os.path.exists(path) else "missing"
+
+
+def _next_block(stream: BinaryIO, shown: str) -> bytes:
+    try:
+        return stream.read(BUFFER_BYTES)
+    except OSError as error:
+        raise SourceError(f"{shown}: cannot read: {error.strerror}") from error
+
+
+def _descriptor(path: str) -> int:
+    try:
+        fd = os.open(path, OPEN_FLAGS)
+    except OSError as error:
+        raise SourceError(f"{path}: cannot open: {error.strerror}") from error
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    what = "a folder" if stat.S_ISDIR(os.fstat(fd).st_mode) else "a FIFO, socket or device"
+    os.close(fd)
+    raise SourceError(f"{path}: need a regular file, it is {what} now")
