@@ -61,6 +61,12 @@ class Swapper:
         """Rename a session and its output."""
         old = self._out_path(session)
         moved = replace(session, root=root, rel=rel, out_rel=out_rel, moved_from=old)
+        if self._out_path(moved) == old:
+            # Only the source has another name: it was compressed.
+            moved.moved_from = None
+            with self._ledger.transaction() as change:
+                change.update_session(moved)
+            return moved
         if os.path.lexists(self._places.path(self._out_path(moved))):
             raise LedgerError(f"{self._places.path(self._out_path(moved))}: is in the way of a moved session's output")
         with self._ledger.transaction() as change:

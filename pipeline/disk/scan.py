@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pipeline.disk.globs import States, accepts, first_wild, follow, is_glob, starts
+from pipeline.disk.packed import SUFFIXES, content_name
 from pipeline.disk.sources import what_is
 from pipeline.errors import UsageError
 from pipeline.settings import RootSettings
-
-# Not read yet: a file with such a name is passed over.
-COMPRESSED = (".gz", ".zst")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +47,11 @@ class Found:
     mtime_ns: int
     dev: int
     inode: int
+
+    @property
+    def is_packed(self) -> bool:
+        """By its name it is compressed, so its size is not that of its content."""
+        return self.rel.endswith(SUFFIXES)
 
     @property
     def named(self) -> bool:
@@ -96,7 +99,7 @@ def scan(roots: Sequence[Root], *, skip: Iterable[str] = ()) -> Iterator[Found]:
         for found in _scan_root(root, hidden):
             real = os.path.realpath(found.path)
             # A link or a named file may lead into a folder that no walk would enter.
-            if real not in taken and not real.startswith(hidden):
+            if real not in taken and not real.startswith(hidden) and not _has_plainer(found.path):
                 taken.add(real)
                 yield found
 
@@ -111,8 +114,11 @@ def scan_folder(root: Root, folder: str, *, skip: Iterable[str] = ()) -> list[Fo
     if root.only:
         return []
     hidden = inside(skip)
-    found = _scan_root(root, hidden, folder)
-    return [file for file in found if not os.path.realpath(file.path).startswith(hidden)]
+    return [
+        file
+        for file in _scan_root(root, hidden, folder)
+        if not os.path.realpath(file.path).startswith(hidden) and not _has_plainer(file.path)
+    ]
 
 
 def look_at(root: Root, rel: str) -> Found | None:
@@ -129,7 +135,16 @@ def look_at(root: Root, rel: str) -> Found | None:
 
 def wanted(root: Root, rel: str) -> bool:
     """Does the root's choice of files take this path?"""
-    return _chooser(root)(rel)
+    return _chooser(root)(rel) and not _has_plainer(os.path.join(root.path, rel))
+
+
+def _has_plainer(path: str) -> bool:
+    """A compressed file does not count beside the plain one, nor one kind of compression beside the one before it."""
+    suffix = next((suffix for suffix in SUFFIXES if path.endswith(suffix)), None)
+    if suffix is None:
+        return False
+    plain = content_name(path)
+    return any(os.path.lexists(plain + other) for other in ("", *SUFFIXES[: SUFFIXES.index(suffix)]))
 
 
 def _chooser(root: Root) -> Callable[[str], bool]:
@@ -138,7 +153,7 @@ def _chooser(root: Root) -> Callable[[str], bool]:
     if root.glob:
         return lambda rel: accepts(root.glob, follow(root.glob, starts(root.glob), rel.split("/")))
     patterns = [_pattern(pattern) for pattern in root.include]
-    return lambda rel: any(pattern.fullmatch(rel) for pattern in patterns)
+    return lambda rel: any(pattern.fullmatch(content_name(rel)) or pattern.fullmatch(rel) for pattern in patterns)
 
 
 def inside(folders: Iterable[str]) -> tuple[str, ...]:

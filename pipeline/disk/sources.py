@@ -1,4 +1,4 @@
-"""Opening session files for reading: regular files, never waiting for one, one clear error; other streams spooled."""
+"""Opening session files for reading: regular files, never waiting for one, one clear error; streams spooled."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import BinaryIO
 
+from pipeline.disk.packed import is_packed, unpacked
 from pipeline.disk.reader import BUFFER_BYTES, ReadAt, read_at
 from pipeline.errors import OutputError, SourceError, UsageError
 
@@ -16,31 +18,68 @@ from pipeline.errors import OutputError, SourceError, UsageError
 OPEN_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
 
-def open_source(path: str) -> BinaryIO:
-    """A session file, buffered; the caller closes it.
+@dataclass(slots=True)
+class Source:
+    """A session file that is open: its content, buffered. Of a compressed file that is a private copy.
+
+    `packed`: what `stat` said of the compressed file when it was opened.
+    """
+
+    file: BinaryIO
+    packed: os.stat_result | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of the content now."""
+        return os.fstat(self.file.fileno()).st_size
+
+    @property
+    def status(self) -> os.stat_result:
+        """What `stat` says of the session file itself."""
+        return self.packed or os.fstat(self.file.fileno())
+
+    def read_at(self, shown: str) -> ReadAt:
+        """Reads of the content at any place."""
+        return read_at(self.file.fileno(), shown)
+
+    def close(self) -> None:
+        """Close it."""
+        self.file.close()
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def open_source(path: str) -> Source:
+    """A session file; the caller closes it.
 
     Raises:
-        SourceError: it cannot be opened, or is no regular file now.
+        SourceError: it cannot be opened, is no regular file now, or is compressed and damaged.
     """
-    return open(_descriptor(path), "rb", buffering=BUFFER_BYTES)
+    file = open(_descriptor(path), "rb", buffering=BUFFER_BYTES)  # noqa: SIM115 - the caller closes it
+    if not is_packed(file):
+        return Source(file)
+    with file:
+        status = os.fstat(file.fileno())
+        return Source(unpacked(file, path), status)
 
 
 @contextmanager
 def looked_into(path: str) -> Iterator[ReadAt]:
-    """A session file for a few positioned reads.
+    """A session file's content for a few positioned reads.
 
     Raises:
         SourceError: as `open_source`.
     """
-    fd = _descriptor(path)
-    try:
-        yield read_at(fd, path)
-    finally:
-        os.close(fd)
+    with open_source(path) as source:
+        yield source.read_at(path)
 
 
 def open_any(path: str) -> BinaryIO:
-    """Whatever can be read to its end: a file as it is, a FIFO or device as a private copy.
+    """Whatever can be read to its end: a file as it is, a FIFO, device or compressed file as a private copy.
 
     Raises:
         UsageError: there is nothing, or a folder.
@@ -54,10 +93,13 @@ def open_any(path: str) -> BinaryIO:
         source = open(path, "rb", buffering=BUFFER_BYTES)  # noqa: SIM115 - the caller closes it
     except OSError as error:
         raise SourceError(f"{path}: cannot open: {error.strerror}") from error
-    if stat.S_ISREG(os.fstat(source.fileno()).st_mode):
+    if not stat.S_ISREG(os.fstat(source.fileno()).st_mode):
+        with source:
+            source = spooled(source, path)
+    if not is_packed(source):
         return source
     with source:
-        return spooled(source, path)
+        return unpacked(source, path)
 
 
 def spooled(stream: BinaryIO, shown: str) -> BinaryIO:

@@ -6,9 +6,10 @@ import os
 from dataclasses import dataclass, replace
 
 from pipeline.disk.identity import Identity, identify, same_content
+from pipeline.disk.packed import SUFFIXES, content_name
 from pipeline.disk.rows import GenerationRow, SessionRow
-from pipeline.disk.scan import COMPRESSED, Found
-from pipeline.disk.sources import looked_into
+from pipeline.disk.scan import Found
+from pipeline.disk.sources import looked_into, open_source
 from pipeline.disk.store import Store
 from pipeline.formats.detect import HEAD_BYTES, detect_bytes
 from pipeline.formats.registry import FORMATS, UNKNOWN
@@ -59,8 +60,6 @@ class Catalog:
         Raises:
             SourceError: the file cannot be opened or read.
         """
-        if found.rel.endswith(COMPRESSED):
-            return Skipped(found.path, "compressed sources are not read yet")
         session = self._known(found) or self._moved(found)
         if session is None:
             choice = self._choice(found, "")
@@ -128,21 +127,22 @@ class Catalog:
 
     def _is_unchanged(self, session: SessionRow, generation: GenerationRow, found: Found) -> bool:
         """True if nothing new is in the file, which costs a look into it only when it looks otherwise than before."""
-        if generation.src_off != found.size:
-            return False
         seen = (session.size, session.mtime_ns, session.dev, session.inode)
         if seen == (found.size, found.mtime_ns, found.dev, found.inode):
-            return True
-        with looked_into(found.path) as read:
-            if not same_content(read, found.size, generation.src_off, _identity(generation)):
+            return found.is_packed or generation.src_off == found.size
+        if not found.is_packed and generation.src_off != found.size:
+            return False
+        with open_source(found.path) as source:
+            read, size = source.read_at(found.path), source.size
+            if size != generation.src_off or not same_content(read, size, size, _identity(generation)):
                 return False
         self._touched[session.id] = found
         return True
 
     def _detect(self, found: Found) -> str | None:
         with looked_into(found.path) as read:
-            format_ = detect_bytes(read(HEAD_BYTES, 0), os.path.basename(found.path))
-        if format_ is not None and FORMATS[format_].whole_document is found.rel.endswith(".json"):
+            format_ = detect_bytes(read(HEAD_BYTES, 0), content_name(os.path.basename(found.path)))
+        if format_ is not None and FORMATS[format_].whole_document is content_name(found.rel).endswith(".json"):
             return format_
         # Lines in a .json, or a document in a .jsonl, are somebody else's data; a file asked for by name passes.
         return (format_ or UNKNOWN) if found.named else None
@@ -150,7 +150,17 @@ class Catalog:
     def _known(self, found: Found) -> SessionRow | None:
         """The session of this very path, whatever root it was found below."""
         real = os.path.realpath(found.path)
-        return self._at(os.fsencode(found.path)) or (self._at(os.fsencode(real)) if real != found.path else None)
+        session = self._at(os.fsencode(found.path)) or (self._at(os.fsencode(real)) if real != found.path else None)
+        return session or self._repacked(found)
+
+    def _repacked(self, found: Found) -> SessionRow | None:
+        """The session of this path that was compressed since, or compressed otherwise, or not any more."""
+        plain = content_name(found.path)
+        for path in (plain, *(plain + suffix for suffix in SUFFIXES)):
+            session = self._at(os.fsencode(path)) if path != found.path and not os.path.lexists(path) else None
+            if session is not None:
+                return self._store.move_session(session, self._root(found), os.fsencode(found.rel), _out_rel(found))
+        return None
 
     def _at(self, path: bytes) -> SessionRow | None:
         for root in sorted(self._store.ledger.roots(), key=lambda root: -len(root.path)):
@@ -163,7 +173,7 @@ class Catalog:
     def _add(self, found: Found) -> int:
         root = self._root(found)
         rel = os.fsencode(found.rel)
-        return self._store.ledger.reserve_session(SessionRow(0, root, rel, os.fsencode(found.rel)))
+        return self._store.ledger.reserve_session(SessionRow(0, root, rel, _out_rel(found)))
 
     def _root(self, found: Found) -> int:
         return self._store.ledger.root(os.fsencode(found.root.path), os.path.basename(found.root.path)).id
@@ -180,8 +190,7 @@ class Catalog:
                 continue
             with looked_into(found.path) as read:
                 if same_content(read, found.size, generation.src_off, _identity(generation)):
-                    rel, out_rel = os.fsencode(found.rel), os.fsencode(found.rel)
-                    return self._store.move_session(session, self._root(found), rel, out_rel)
+                    return self._store.move_session(session, self._root(found), os.fsencode(found.rel), _out_rel(found))
         return None
 
     def _without_tail(self, found: Found, generation: GenerationRow) -> GenerationRow:
@@ -191,6 +200,10 @@ class Catalog:
                 return generation
             span = self._store.ledger.record_span(generation.session, generation.generation, generation.records)
             return self._store.drop_tail(generation, identify(read, span[0])) if span else generation
+
+
+def _out_rel(found: Found) -> bytes:
+    return os.fsencode(content_name(found.rel))
 
 
 def _split(config: str) -> tuple[str, str]:

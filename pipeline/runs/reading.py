@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from pipeline.disk.identity import MARKER_BYTES, NO_IDENTITY, Identity, same_content, signed_hash
-from pipeline.disk.reader import ReadAt, SourceReader, read_at
-from pipeline.disk.sources import open_source
+from pipeline.disk.reader import ReadAt, SourceReader
+from pipeline.disk.sources import Source, open_source
 from pipeline.errors import SourceError
 from pipeline.formats.detect import HEAD_BYTES, detect_bytes
 from pipeline.formats.registry import FORMATS, UNKNOWN
@@ -17,6 +17,9 @@ from pipeline.records import Record
 from pipeline.runs.replaying import Replay
 from pipeline.settings import Settings
 from pipeline.stages.base import Batch, SessionState, new_state
+
+NOT_ALL_READ = -1
+"""A time stamp that no file has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ class SessionReading:
             document=self._format.whole_document,
         )
         self._whole = opening.src_off
-        self._source: BinaryIO | None = None
+        self._source: Source | None = None
         self._ended = False
         """The last record read had no line end: whatever follows belongs to it, and it has to be read again."""
         self._replay: Replay | None = None
@@ -110,8 +113,8 @@ class SessionReading:
         kept_open = self._source is not None
         source = self._source = self._source or open_source(self.path)
         try:
-            status = os.fstat(source.fileno())
-            batch = self._turn(source, read_at(source.fileno(), self.path), status, at_end=at_end)
+            size = source.size
+            batch = self._turn(source, source.read_at(self.path), size, at_end=at_end)
         except BaseException as error:
             self.broken = True
             self.close()
@@ -120,7 +123,7 @@ class SessionReading:
             raise
         if self.replaying:
             return None
-        if batch is None or batch.checkpoint.src_off >= status.st_size:
+        if batch is None or batch.checkpoint.src_off >= size:
             self.close()
         if batch is None and kept_open:
             # The file that was open is at its end; by now another one may have its name.
@@ -133,8 +136,8 @@ class SessionReading:
             self._source.close()
             self._source = None
 
-    def _turn(self, source: BinaryIO, read: ReadAt, status: os.stat_result, *, at_end: bool) -> Batch | None:
-        size = status.st_size
+    def _turn(self, opened: Source, read: ReadAt, size: int, *, at_end: bool) -> Batch | None:
+        source = opened.file
         starts = self._renew or not same_content(read, size, self._reader.offset, self._identity)
         # The last record grew after the catalog had looked: it is not the record that was committed.
         starts = starts or (self._open_tail and size != self._reader.offset)
@@ -158,7 +161,7 @@ class SessionReading:
         if inside and not records:
             # The source was cut inside of the record whose first pieces are under way.
             self._renew = True
-            return self._turn(source, read, os.fstat(source.fileno()), at_end=at_end)
+            return self._turn(opened, read, opened.size, at_end=at_end)
         # Only now: to look at a file in which nothing is new costs no second reading.
         if self._state is None and records:
             offset, ordinal = records[0].offset, records[0].ordinal
@@ -183,6 +186,9 @@ class SessionReading:
             and not self._format.whole_document
             and not records[-1].raw.endswith(b"\n")
         )
+        status = opened.status
+        # How a compressed file looks says nothing before all of it is read.
+        is_all = opened.packed is None or reader.offset >= size
         checkpoint = Checkpoint(
             reader.offset,
             reader.ordinal - 1,
@@ -191,8 +197,8 @@ class SessionReading:
             self._identity.marker_len,
             self._identity.marker_hash,
             open_tail,
-            size,
-            status.st_mtime_ns,
+            status.st_size,
+            status.st_mtime_ns if is_all else NOT_ALL_READ,
             status.st_dev,
             status.st_ino,
         )

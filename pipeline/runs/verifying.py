@@ -63,7 +63,8 @@ def verify(settings: Settings, sessions: Sequence[str], *, restorable: bool = Fa
             report.failed += [f"{name}: {problem}" for problem in check.problems[:PROBLEMS_SHOWN]]
             note = f"not restorable: {check.unkept} records were edited without a vault" if check.unkept else ""
             report.notes += [f"{name}: {note}"] if note else []
-            whole = check.restorable and not check.unkept and not check.problems and check.source_bytes >= _size(info)
+            whole = check.restorable and not check.unkept and not check.problems
+            whole = whole and (not restorable or check.source_bytes >= _size(info))
             if restorable and not whole:
                 continue
             saved = check.source_bytes - check.output_bytes
@@ -185,14 +186,15 @@ def _verify_sums(reader: LedgerReader, info: SessionInfo, row: GenerationRow, ch
 
 def _open_source(info: SessionInfo) -> BinaryIO | None:
     try:
-        return open_source(os.fsdecode(info.source_path))
+        return open_source(os.fsdecode(info.source_path)).file
     except SourceError:
         return None
 
 
 def _size(info: SessionInfo) -> int:
-    """Bytes of the source now; 0 when it is gone."""
+    """Bytes of the source's content now; 0 when it is gone."""
     try:
-        return os.stat(os.fsdecode(info.source_path)).st_size
-    except OSError:
+        with open_source(os.fsdecode(info.source_path)) as source:
+            return source.size
+    except SourceError:
         return 0

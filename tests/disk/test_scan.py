@@ -20,7 +20,7 @@ ODD = os.fsdecode(b"\xff\xfe.jsonl")
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A folder with sessions two levels deep, and files of other kinds."""
-    for name in ("a.jsonl", "p/b.jsonl", "p/q/c.json", "p/q/notes.txt", "p/d.jsonl.gz", ".hidden/e.jsonl", f"p/{ODD}"):
+    for name in ("a.jsonl", "p/b.jsonl", "p/q/c.json", "p/q/notes.txt", "p/d.jsonl.bz2", ".hidden/e.jsonl", f"p/{ODD}"):
         path = tmp_path / "home" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(name.encode("utf-8", "surrogateescape"))
@@ -68,7 +68,7 @@ def test_files_of_one_folder_share_a_root(home: Path) -> None:
         pytest.param("*.jsonl", "", "*.jsonl", {"a.jsonl"}, id="star"),
         pytest.param("p/?.jsonl", "p", "?.jsonl", {"b.jsonl"}, id="question mark"),
         pytest.param("[ab].jsonl", "", "[ab].jsonl", {"a.jsonl"}, id="brackets"),
-        pytest.param("p/**/*", "p", "**/*", {"b.jsonl", "d.jsonl.gz", ODD, "q/c.json", "q/notes.txt"}, id="two stars"),
+        pytest.param("p/**/*", "p", "**/*", {"b.jsonl", "d.jsonl.bz2", ODD, "q/c.json", "q/notes.txt"}, id="two stars"),
         pytest.param("p/*/c.json", "p", "*/c.json", {"q/c.json"}, id="folder"),
         pytest.param("p/q*/c.json", "p", "q*/c.json", {"q/c.json"}, id="part of a name"),
     ],
@@ -163,7 +163,9 @@ def test_two_roots_of_one_folder_with_patterns_of_their_own_both_count(home: Pat
     [
         pytest.param(INCLUDE, "a.jsonl", True, id="at the top"),
         pytest.param(INCLUDE, "p/q/r/a.json", True, id="deep"),
-        pytest.param(INCLUDE, "a.jsonl.gz", False, id="suffix"),
+        pytest.param(INCLUDE, "a.jsonl.bz2", False, id="suffix"),
+        pytest.param(INCLUDE, "a.jsonl.gz", True, id="compressed"),
+        pytest.param(("a.jsonl.gz",), "a.jsonl.gz", True, id="compressed by name"),
         pytest.param(INCLUDE, "a.jsonlx", False, id="longer suffix"),
         pytest.param(INCLUDE, "a\nb.jsonl", True, id="newline"),
         pytest.param(INCLUDE, ODD, True, id="no UTF-8"),
@@ -271,7 +273,7 @@ def test_one_folder_of_a_root_can_be_scanned_alone(home: Path) -> None:
 def test_a_folder_that_vanishes_during_the_walk_is_passed_over(home: Path) -> None:
     found = scan(roots_of([str(home)]))
     assert next(found).rel == "a.jsonl"
-    for name in ("b.jsonl", "d.jsonl.gz", ODD, "q/c.json", "q/notes.txt"):
+    for name in ("b.jsonl", "d.jsonl.bz2", ODD, "q/c.json", "q/notes.txt"):
         (home / "p" / name).unlink()
     (home / "p" / "q").rmdir()
     (home / "p").rmdir()

@@ -24,7 +24,7 @@ def base(tmp_path: Path) -> Path:
 
 def test_a_file_is_read_from_its_start_or_at_any_place(base: Path) -> None:
     with open_source(str(base / "file")) as source:
-        assert source.read() == b"0123456789"
+        assert (source.file.read(), source.size) == (b"0123456789", 10)
     with looked_into(str(base / "file")) as read:
         assert (read(3, 4), read(9, 8), read(1, 99)) == (b"456", b"89", b"")
 

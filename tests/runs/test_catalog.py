@@ -171,17 +171,6 @@ def test_a_file_of_no_known_format_is_skipped_unless_it_is_named(home: Home) -> 
         assert opening(store, found(path, path)) == Opening(2, str(path), "unknown")
 
 
-@pytest.mark.parametrize("name", ["a.jsonl.gz", "a.jsonl.zst"])
-def test_a_compressed_file_is_skipped_and_does_not_touch_the_plain_ones_output(home: Home, name: str) -> None:
-    path = home.write(f"p/{name}", DATA)
-    before = home.outputs()
-    with home.store() as store:
-        result = Catalog(store).opening(found(path, path))
-        assert result == Skipped(str(path), "compressed sources are not read yet")
-    report = home.backfill(home.source, home.source / "p" / "*")
-    assert (len(report.skipped), home.outputs()) == (1, before)
-
-
 @pytest.mark.parametrize(
     ("wanted", "root", "expected"),
     [
