@@ -16,7 +16,7 @@ Path: TypeAlias = tuple[str | int, ...]
 STAGE_INPUT = "tool-input"
 STAGE_RESULT = "tool-result"
 
-# Reasons why a record was not decoded (design.md, P1). An empty reason means that nothing was wrong.
+# Reasons why a record was not decoded (README.md, P1). An empty reason means that nothing was wrong.
 NOT_JSON = "not-json"
 NOT_UTF8 = "not-utf8"
 NOT_OBJECT = "not-object"
@@ -41,7 +41,7 @@ _UNTOUCHED, _EDITED, _UNDECODED = Outcome.UNTOUCHED, Outcome.EDITED, Outcome.UND
 
 
 class Where(StrEnum):
-    """Where the mark goes in an edited value (design.md, 5.2, "Marks")."""
+    """Where the mark goes in an edited value."""
 
     LAST_LINE = "last-line"
     DIFF_HEAD = "diff-head"

@@ -70,7 +70,7 @@ class RuleSettings:
 
 @dataclass(frozen=True, slots=True)
 class CopySettings:
-    """Hidden copies (design.md, section 3). `min_bytes`: shorter copies stay as they are."""
+    """Hidden copies. `min_bytes`: shorter copies stay as they are."""
 
     enabled: bool = True
     min_bytes: int = 512
@@ -147,7 +147,7 @@ class Settings:
 
 
 def output_digest(settings: Settings, rules_version: int) -> str:
-    """A digest of what output bytes depend on besides the source: settings and the rules' version (design, P0)."""
+    """A digest of what output bytes depend on besides the source: settings and the rules' version (README.md, P0)."""
     import hashlib  # not needed to start
 
     policies = sorted(settings.tool_input.policies.items())

@@ -64,7 +64,7 @@ def comparable(output: bytes) -> bytes:
 
 
 def oracle(source: Path, settings: Settings, *, format: str = "auto") -> bytes:
-    """What the filter makes of a source (design, P0)."""
+    """What the filter makes of a source (README.md, P0)."""
     target = source.parent / f".oracle-{source.name}"
     compact_file(str(source), str(target), format=format, settings=settings)
     output = target.read_bytes()
@@ -166,7 +166,7 @@ class Home:
         return verify(self.settings, []).failed
 
     def check(self, *rels: str, format: str = "auto") -> None:
-        """Output, ledger and vault of these sources are what they have to be (design, P0, P1, P3, P8)."""
+        """Output, ledger and vault of these sources are what they have to be (README.md, P0, P1, P3, P8)."""
         for rel in rels:
             path = self.source / rel
             assert comparable(self.output(rel)) == oracle(path, self.settings, format=format)

@@ -1,4 +1,4 @@
-"""What readers of each format need: required keys and types, ids, chains and pairs (formats.md).
+"""What readers of each format need: required keys and types, ids, chains and pairs.
 
 Shares no code with the adapters. `problems` reads one session; `skeleton` is what compaction must never change in it.
 """

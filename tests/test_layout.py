@@ -170,6 +170,21 @@ def test_pure_rooms_open_and_print_nothing() -> None:
     assert wrong == []
 
 
+def test_files_are_opened_below_disk_only() -> None:
+    """Besides: the settings read their own files before there is a disk room, and the command line ends quietly."""
+    temporary = {"mkstemp", "TemporaryFile", "NamedTemporaryFile", "SpooledTemporaryFile"}
+    found = {
+        (file, ast.unparse(node.func))
+        for file, tree in trees()
+        if not file.startswith("disk/")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+    }
+    opening = {"open", "os.open", "os.fdopen", "io.open", *temporary, *(f"tempfile.{name}" for name in temporary)}
+    assert {file for file, call in found if call in opening} <= {"config.py", "trust.py", "cli.py"}
+    assert ("runs/oneshot.py", "open_any") in found
+
+
 def test_the_init_of_a_room_is_a_docstring() -> None:
     inits = {file: tree.body for file, tree in trees() if file.endswith("/__init__.py")}
     assert len(inits) == len([room for room in MAY_IMPORT if (PACKAGE / room).is_dir() and room])

@@ -118,7 +118,7 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     from pipeline.keys import FORMAT_NAMES
 
     parser.add_argument(
-        "--format", choices=FORMAT_NAMES, default="auto", metavar="NAME", help=f"one of {', '.join(FORMAT_NAMES)}"
+        "--format", choices=FORMAT_NAMES, metavar="NAME", help=f"one of {', '.join(FORMAT_NAMES)} (default: auto)"
     )
 
 
@@ -132,7 +132,7 @@ def print_document(
         rows: taken one by one.
         total: or what gives it when all rows were taken.
 
-    Source: design, 5.1.
+    Source: README.md.
     """
     from json import dumps
 

@@ -50,13 +50,15 @@ def run(arguments: argparse.Namespace) -> int:
         report = backfill(
             settings,
             targets,
-            format=arguments.format,
+            format=arguments.format or "",
             jobs=arguments.jobs or 0,
             recompact=arguments.recompact,
             progress=progress,
         )
     for failure in report.failed:
         note(f"compactd: {failure}")
+    for remark in report.notes:
+        note(f"note: {remark}")
     if arguments.log_level in ("debug", "info"):
         for skipped in report.skipped:
             note(f"skipped {skipped}")
@@ -68,20 +70,21 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _summary(report: Report) -> str:
-    from pipeline.monitor.tables import count, percent, size
+    from pipeline.monitor.tables import count, counted, percent, size
 
     total = report.total
-    parts = [f"{count(total.get('sessions', len(report.rows)))} sessions"]
+    parts = [counted(total.get("sessions", len(report.rows)), "session")]
     if total.get("unchanged"):
         parts.append(f"{count(total['unchanged'])} unchanged")
     if report.skipped:
-        parts.append(f"{count(len(report.skipped))} files of no known format")
+        parts.append(f"{counted(len(report.skipped), 'file')} of no known format")
     if report.failed:
         parts.append(f"{count(len(report.failed))} failed")
     source, output = total.get("source_bytes", 0), total.get("output_bytes", 0)
+    undecoded = f"{count(total['undecoded'])} not decoded; " if total.get("undecoded") else ""
     return (
-        f"{', '.join(parts)}; {count(total.get('records', 0))} new records: {size(source)} -> {size(output)}, "
-        f"saved {percent(source - output, source)}; vault {size(total.get('vault_bytes', 0))}; "
+        f"{', '.join(parts)}; {counted(total.get('records', 0), 'record')}: {size(source)} -> {size(output)}, "
+        f"saved {percent(source - output, source)}; {undecoded}vault {size(total.get('vault_bytes', 0))}; "
         f"{total.get('seconds', 0.0):.1f} s"
     )
 

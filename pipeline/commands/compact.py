@@ -32,13 +32,14 @@ def run(arguments: argparse.Namespace) -> int:
         check_target(target, settings, source=source)
     from pipeline.runs.oneshot import compact_file
 
-    counts = compact_file(source, target, format=arguments.format, settings=settings)
+    counts = compact_file(source, target, format=arguments.format or "auto", settings=settings)
     if target is not None:
-        from pipeline.monitor.tables import count, percent, size
+        from pipeline.monitor.tables import count, counted, percent, size
 
         before, after = counts["source_bytes"], counts["output_bytes"]
+        undecoded = f"; {count(counts['undecoded'])} not decoded" if counts["undecoded"] else ""
         note(
-            f"{count(counts['records'])} records: {size(before)} -> {size(after)}, "
-            f"saved {percent(before - after, before)}"
+            f"{counted(counts['records'], 'record')}: {size(before)} -> {size(after)}, "
+            f"saved {percent(before - after, before)}{undecoded}"
         )
     return 0

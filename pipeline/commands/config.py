@@ -67,7 +67,7 @@ def _trust(path: str, *, as_json: bool) -> int:
     if as_json:
         print_document("config", [{"rule": rule.id} for rule in rules], {"file": path})
     else:
-        note(f"{path}: trusted as it is now, {len(rules)} rules: {', '.join(rule.id for rule in rules)}")
+        note(f"{path}: trusted as it is now; its rules: {', '.join(rule.id for rule in rules)}")
     return 0
 
 
@@ -101,10 +101,12 @@ def _check(loaded: Loaded, *, as_json: bool) -> int:
     if problems:
         return 1
     file = f"{loaded.path}: fine" if loaded.path else f"{loaded.looked_at}: no such file, so the defaults hold"
-    from pipeline.monitor.tables import printable
+    from pipeline.monitor.tables import counted, printable
 
-    rules = f", {len(settings.rules)} rules with {tests} tests" if settings.rules else ""
-    print(printable(f"{file}; {given} values given, {len(settings.roots)} roots{rules}"))
+    rules = ""
+    if settings.rules:
+        rules = f"; {counted(len(settings.rules), 'rule')} of {loaded.origins['rule']} with {counted(tests, 'test')}"
+    print(printable(f"{file}; {counted(given, 'value')} given, {counted(len(settings.roots), 'root')}{rules}"))
     return 0
 
 

@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_document("forget", [gone], gone)
     else:
-        from pipeline.monitor.tables import printable
+        from pipeline.monitor.tables import counted
 
-        print("forgotten: " + ", ".join(f"{key} {printable(str(value))}" for key, value in gone.items()))
+        print(f"forgotten: {counted(gone['records'], 'record')}, {counted(gone['values'], 'original')}")
     return 0

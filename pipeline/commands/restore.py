@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from pipeline.commands.arguments import load_settings, set_up_logging
-from pipeline.disk.targets import check_target, whole_file
+from pipeline.disk.targets import check_target, written
 
 EXAMPLE = "  compactd restore 4f1c.jsonl -o 4f1c.restored.jsonl\n  compactd restore '#3' --generation 1 | head"
 JSON = False
@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
         restore(settings, arguments.session, arguments.generation, sys.stdout.buffer)
         sys.stdout.buffer.flush()
         return 0
-    with whole_file(arguments.target) as sink:
+    with written(arguments.target) as sink:
         restore(settings, arguments.session, arguments.generation, sink)
     return 0
 

@@ -41,16 +41,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(report: Report, *, paths_only: bool) -> None:
-    from pipeline.monitor.tables import count, printable, size
+    from pipeline.monitor.tables import counted, printable, size
 
     if paths_only:
         for row in report.rows:
             print(printable(str(row["session"])))
-        note(f"{count(len(report.rows))} sources can be restored from output, vault and ledger")
+        note(f"{counted(len(report.rows), 'source')} can be restored from output, vault and ledger")
         return
     total = report.total
-    result = f"{count(len(report.failed))} differences" if report.failed else "all as it should be"
+    result = counted(len(report.failed), "difference") if report.failed else "all as it should be"
     print(
-        f"{count(total.get('sessions', len(report.rows)))} sessions, {count(total.get('records', 0))} records, "
-        f"{count(total.get('edits', 0))} edits, {size(total.get('source_bytes', 0))}: {result}"
+        f"{counted(total.get('sessions', len(report.rows)), 'session')}, {counted(total.get('records', 0), 'record')}, "
+        f"{counted(total.get('edits', 0), 'edit')}, {size(total.get('source_bytes', 0))}: {result}"
     )

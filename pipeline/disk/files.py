@@ -10,7 +10,7 @@ PRIVATE_DIR = 0o700
 
 
 def write_all(fd: int, data: bytes | bytearray | memoryview) -> None:
-    """Write every byte at the file's position; a short write is continued (reliability.md, 4.5).
+    """Write every byte at the file's position; a short write is continued.
 
     Raises:
         OSError: some bytes could not be written; how many were is unknown to the caller, who has to cut back.

@@ -1,4 +1,4 @@
-"""Is this still the content that was read before? (reliability.md, 4.7: head hash, marker hash, size)"""
+"""Is this still the content that was read before?"""
 
 from __future__ import annotations
 

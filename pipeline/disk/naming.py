@@ -24,15 +24,14 @@ def one_session(reader: LedgerReader, text: str, *, out: str) -> SessionInfo:
     Raises:
         UsageError: there is none, or several: the text names them.
 
-    Source: design, 5.1.
+    Source: README.md.
     """
     found = reader.find_session(text, out=out)
     if len(found) == 1:
         return found[0]
     if not found:
         raise UsageError(
-            f"SESSION: need a source path, an output path, the end of one, or '#id' of a session in the ledger, "
-            f"got {text!r}"
+            f"SESSION: no session fits {text!r}; need a source path, an output path, last parts of one, or '#id'"
         )
     names = [f"#{info.id} {shown(info.source_path)}" for info in found[:MAX_CANDIDATES]]
     more = f" and {len(found) - MAX_CANDIDATES} more" if len(found) > MAX_CANDIDATES else ""

@@ -223,7 +223,7 @@ def cut_back(fd: int, path: str, committed: int, marker_len: int, marker_hash: i
 
 
 def sync(fd: int, shown: str) -> None:
-    """fdatasync. A failure is final for the data (reliability.md, 4.6): the caller rebuilds from the last commit."""
+    """fdatasync. A failure is final for the data: the caller rebuilds from the last commit."""
     try:
         os.fdatasync(fd)
     except OSError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pipeline.disk.rows import (
@@ -20,6 +20,7 @@ from pipeline.disk.rows import (
 from pipeline.disk.sqlite import translated
 from pipeline.disk.totals import WRONG
 
+CHUNK_ROWS = 5_000
 _VALUE = "SELECT id, digest16, pack, frame, off, len FROM value"
 
 
@@ -60,6 +61,17 @@ class Queries:
             (session, generation, ordinal),
         )
         return rows[0] if rows else None
+
+    def record_hashes(self, session: int, generation: int) -> Iterator[tuple[int, int]]:
+        """Length in the source and hash of each record of a generation, in order; read in chunks."""
+        after = 0
+        while rows := self._all(
+            "SELECT ordinal, src_len, hash8 FROM record WHERE session = ? AND generation = ? AND ordinal > ? "
+            "ORDER BY ordinal LIMIT ?",
+            (session, generation, after, CHUNK_ROWS),
+        ):
+            after = rows[-1][0]
+            yield from ((length, hash8) for _, length, hash8 in rows)
 
     def starts_with(self, session: int, generation: int, earlier: int) -> bool:
         """True if a generation begins with all records of an earlier one, compared by length and hash."""
@@ -104,7 +116,7 @@ class Queries:
         }
 
     def recount(self, session: int, generation: int) -> dict[RollupKey, Sums]:
-        """The same sums, from the record and site rows: equal to `rollup` when the ledger is right (design, P8)."""
+        """The same sums, from the record and site rows: equal to `rollup` when the ledger is right (README.md, P8)."""
         rows = self._all(
             "SELECT session, generation, day, 0, 0, outcome, reason, count(*), 0, 0, sum(src_len), sum(out_len) "
             "FROM record WHERE session = :s AND generation = :g GROUP BY day, outcome, reason "

@@ -15,6 +15,9 @@ from pipeline.disk.sources import what_is
 from pipeline.errors import UsageError
 from pipeline.settings import RootSettings
 
+OUT_LOCK = ".compactd.lock"
+"""Lies in each output folder."""
+
 
 @dataclass(frozen=True, slots=True)
 class Root:
@@ -177,7 +180,11 @@ def _scan_root(root: Root, hidden: tuple[str, ...], start: str = "") -> Iterator
         files = [path]
         if os.path.isdir(path):
             states = _states(root, path)
-            files, inner = _listed(path, hidden, states, seen, links) if states is not None else ([], [])
+            below = path != (start or root.path)
+            inner: list[str] = []
+            files = []
+            if states is not None:
+                files, inner = _listed(path, hidden, states, seen, links, below=below)
             folders += reversed(inner)
         for file in files:
             rel = os.path.relpath(file, root.path)
@@ -193,9 +200,18 @@ def _states(root: Root, folder: str) -> States | None:
 
 
 def _listed(
-    folder: str, hidden: tuple[str, ...], states: States, seen: set[tuple[int, int, States]], links: deque[str]
+    folder: str,
+    hidden: tuple[str, ...],
+    states: States,
+    seen: set[tuple[int, int, States]],
+    links: deque[str],
+    *,
+    below: bool,
 ) -> tuple[list[str], list[str]]:
-    """The files and folders in a folder, sorted; none if it cannot be listed, is hidden, or was listed before."""
+    """The files and folders in a folder, sorted; none if it cannot be listed, is hidden, or was listed before.
+
+    `below`: it was come upon, and not asked for.
+    """
     try:
         status = os.stat(folder)
         key = (status.st_dev, status.st_ino, states)
@@ -204,6 +220,9 @@ def _listed(
             return [], []
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
+        if below and any(entry.name == OUT_LOCK for entry in entries):
+            # Another output folder: what it holds was compacted from elsewhere.
+            return [], []
         seen.add(key)
         links += [entry.path for entry in entries if entry.is_symlink()]
         folders = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]

@@ -1,6 +1,6 @@
 """The file `<state>/identity`: says that there was a ledger, which one, and how many commits it has had.
 
-A database that lost its file, its content or its WAL opens without an error, only emptier (reliability.md, 1d). This
+A database that lost its file, its content or its WAL opens without an error, only emptier. This
 file is what tells. The count is written after each commit and not flushed: it may lag behind the ledger, so only a
 ledger with fewer commits than the file says has lost some.
 """

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import BinaryIO
 
+import xxhash
+
 from pipeline.disk.packed import is_packed, unpacked
 from pipeline.disk.reader import BUFFER_BYTES, ReadAt, read_at
 from pipeline.errors import OutputError, SourceError, UsageError
+from pipeline.parcels import signed
 
 # A FIFO in a session's place must not block; the mode of what was opened is looked at then.
 OPEN_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
@@ -76,6 +79,21 @@ def looked_into(path: str) -> Iterator[ReadAt]:
     """
     with open_source(path) as source:
         yield source.read_at(path)
+
+
+def same_records(file: BinaryIO, records: Iterable[tuple[int, int]]) -> bool:
+    """Does a file, from where it stands, hold records of just these lengths and hashes?"""
+    for length, hash8 in records:
+        hashed = xxhash.xxh3_64()
+        while length:
+            block = file.read(min(length, BUFFER_BYTES))
+            if not block:
+                return False
+            hashed.update(block)
+            length -= len(block)
+        if signed(hashed.intdigest()) != hash8:
+            return False
+    return True
 
 
 def open_any(path: str) -> BinaryIO:

@@ -1,8 +1,8 @@
 """The commit protocol: outputs and vault are appended and flushed, then one transaction makes them count.
 
 A new output first: one transaction names all that were started -> their files are made (`Starts`). Then each commit:
-write vault frames -> fdatasync all in parallel -> one transaction with ledger rows, checkpoints and committed lengths
-(reliability.md, 4). The last one is the only truth; at start everything is cut back to it.
+write vault frames -> fdatasync all in parallel -> one transaction with ledger rows, checkpoints and committed lengths.
+The last one is the only truth; at start everything is cut back to it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from pipeline.disk.reader import read_at
 from pipeline.disk.rows import GenerationRow, RollupSums, SessionRow, ValueRow
 from pipeline.disk.starts import Starts
 from pipeline.disk.writing import Writing, Writings
+from pipeline.errors import LedgerError
 from pipeline.parcels import Checkpoint, Parcel
 from pipeline.settings import Settings
 
@@ -272,6 +273,24 @@ class Store:
         return self._outputs.open(writing.path, row.out_len, row.out_marker_len, row.out_marker_hash)
 
     # Questions and changes of the catalog, between commits.
+
+    def check_output(self, session: SessionRow, generation: GenerationRow) -> None:
+        """Is the output of a settled session still there, as long as it was written? It costs a stat.
+
+        Raises:
+            LedgerError: no.
+        """
+        path = self._places.path(self._places.of(session))
+        try:
+            size = os.stat(path, follow_symlinks=False).st_size
+        except OSError:
+            size = -1
+        if size != generation.out_len:
+            came = "it is gone" if size < 0 else f"it has {size}"
+            raise LedgerError(
+                f"{path}: need an output of {generation.out_len} bytes, {came}; put it back, or let "
+                "`compactd backfill --recompact` make it anew"
+            )
 
     def move_session(self, session: SessionRow, root: int, rel: bytes, out_rel: bytes) -> SessionRow:
         """The session's source lies elsewhere now: its output moves with it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,17 +30,43 @@ def check_target(target: str, settings: Settings, *, source: str | None = None) 
 
 
 @contextmanager
-def whole_file(target: str) -> Iterator[BinaryIO]:
-    """A private file that takes the target's name only when the block ends well.
+def written(target: str) -> Iterator[BinaryIO]:
+    """What `-o` writes to: a file that is there whole or not at all; a device or FIFO as it is.
+
+    A link stays, and what it leads to is written. A new file is private, one that was there keeps its mode.
 
     Raises:
-        OutputError: it cannot be written; nothing half-written stays.
+        OutputError: it cannot be written; nothing half-written stays of a file.
     """
+    real = os.path.realpath(target)
+    if os.path.exists(real) and not os.path.isfile(real):
+        with _stream(real) as sink:
+            yield sink
+    else:
+        with _whole_file(real) as sink:
+            yield sink
+
+
+@contextmanager
+def _stream(target: str) -> Iterator[BinaryIO]:
+    try:
+        with open(target, "wb", buffering=1 << 20) as sink:
+            yield sink
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"{target}: cannot write: {error.strerror}") from error
+
+
+@contextmanager
+def _whole_file(target: str) -> Iterator[BinaryIO]:
     folder = os.path.dirname(os.path.abspath(target))
     name = ""
     try:
         fd, name = tempfile.mkstemp(prefix=".compactd-", dir=folder)
         with open(fd, "wb", buffering=1 << 20) as sink:
+            if os.path.exists(target):
+                os.fchmod(fd, stat.S_IMODE(os.stat(target).st_mode))
             yield sink
             sink.flush()
             # Whoever deletes a source after this has to be able to rely on it.

@@ -27,7 +27,7 @@ UNKNOWN_CALL = Call("", NO_CONTEXT)
 
 
 class CallMap:
-    """The last calls of a session by id; ids may repeat or be missing (formats.md, 9)."""
+    """The last calls of a session by id; ids may repeat or be missing."""
 
     def __init__(self, kept: int = CALLS_KEPT) -> None:
         self._kept = kept

@@ -1,4 +1,4 @@
-"""OpenAI chat messages: one a line, or one conversation a line (formats.md, 6)."""
+"""OpenAI chat messages: one a line, or one conversation a line."""
 
 from __future__ import annotations
 

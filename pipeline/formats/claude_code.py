@@ -1,4 +1,4 @@
-"""Claude Code transcripts: calls, results, `toolUseResult`, progress and attachment records (formats.md, 2)."""
+"""Claude Code transcripts: calls, results, `toolUseResult`, progress and attachment records."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def _answer(block: dict[str, Json], calls: CallMap, *, mirrored: bool) -> _Answe
         return _Answer(call)
     text = text_of(block.get("content"))
     if failed:
-        # Only failures tell a number (formats.md, 2).
+        # Only failures tell a number.
         match = _EXIT_CODE.match(text)
         call = Call(call.tool, replace(call.context, is_error=True, exit_code=int(match[1]) if match else None))
     return _Answer(call, text)

@@ -1,4 +1,4 @@
-"""Codex CLI rollouts: response items, the events that repeat them, compacted histories (formats.md, 5)."""
+"""Codex CLI rollouts: response items, the events that repeat them, compacted histories."""
 
 from __future__ import annotations
 

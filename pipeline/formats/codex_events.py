@@ -1,4 +1,4 @@
-"""Codex events: the second telling of calls, outputs and patches, for viewers (formats.md, 5)."""
+"""Codex events: the second telling of calls, outputs and patches, for viewers."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def decode_record(raw: bytes) -> tuple[list[Document], str]:
         `NOT_JSON` (also over `MAX_GLUED` documents), `NOT_OBJECT` (one JSON value that is no object), `TOO_DEEP`
         (over `MAX_DEPTH` levels). No bytes make it raise.
 
-    Source: design, P1; findings, "Lines and JSON".
+    Source: README.md, P1.
     """
     try:
         value = orjson.loads(raw)

@@ -38,7 +38,7 @@ def detect(raw_records: Iterable[bytes], name: str = "") -> str | None:
     Returns:
         A name of `pipeline.formats.registry.FORMATS`, or None without evidence.
 
-    Source: formats, 1.
+    Source: sessions as their writers leave them.
     """
     empty = True
     left = LOOK_AT_RECORDS
@@ -63,7 +63,7 @@ def detect_bytes(head: bytes, name: str = "") -> str | None:
     Returns:
         A name of `pipeline.formats.registry.FORMATS`, or None without evidence.
 
-    Source: formats, 1 and 7.
+    Source: sessions as their writers leave them.
     """
     first, newline, _ = head.partition(b"\n")
     if not decode_record(first)[0]:

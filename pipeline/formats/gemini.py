@@ -1,4 +1,4 @@
-"""Gemini CLI sessions: one document, or lines that tell how a document grew (formats.md, 7)."""
+"""Gemini CLI sessions: one document, or lines that tell how a document grew."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Gemini CLI showed of a result: its text, a changed file, matches, or lines of a terminal (formats.md, 7)."""
+"""What Gemini CLI showed of a result: its text, a changed file, matches, or lines of a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenClaw, clawdbot and pi sessions: calls with their raw stream, results with their details (formats.md, 4)."""
+"""OpenClaw, clawdbot and pi sessions: calls with their raw stream, results with their details."""
 
 from __future__ import annotations
 

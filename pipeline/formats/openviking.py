@@ -1,4 +1,4 @@
-"""OpenViking `messages.jsonl`: tool parts, text parts with inlined calls, stubs (formats.md, 3)."""
+"""OpenViking `messages.jsonl`: tool parts, text parts with inlined calls, stubs."""
 
 from __future__ import annotations
 

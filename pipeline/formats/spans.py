@@ -54,7 +54,7 @@ def apply_checked(raw: bytes, document: Document, wanted: Sequence[tuple[Path, J
     Returns:
         None when the new values cannot be put in place: the record then stays as it is.
 
-    Source: design, section 3, "Spans".
+    Source: README.md, "Architecture".
     """
     for careful in (False, True):
         found = _locate(raw, document, wanted, careful=careful)
@@ -96,7 +96,7 @@ def locate(raw: bytes, document: Document, wanted: Sequence[tuple[Path, Json]]) 
         Spans in `raw`, in the order of `wanted`, nearly always the right ones; None when one was not found: numbers,
         odd spacing, unusual escapes and keys are left to the scanner. The time is linear.
 
-    Source: design, section 3, "Spans".
+    Source: README.md, "Architecture".
     """
     found = _locate(raw, document, wanted, careful=True)
     return found[0] if found else None

@@ -14,7 +14,7 @@ from pipeline.rules.builtin import BUILTIN_RULES
 from pipeline.rules.failures import failure_lines
 from pipeline.rules.marks import utf8_bytes
 from pipeline.rules.output import compact_tool_output
-from pipeline.rules.tool_classes import context_of
+from pipeline.rules.tool_classes import context_of, is_exempt
 from pipeline.settings import Settings
 from pipeline.stages.compact_result import result_options
 
@@ -33,12 +33,15 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A text, what each rule says of it, and what comes out in the end."""
+    """A text, what each rule says of it, and what comes out in the end.
+
+    `failures` are the lines that have to stay; None where the guarantee does not hold.
+    """
 
     text: str
     context: ToolContext
     steps: tuple[Step, ...]
-    failures: tuple[str, ...]
+    failures: tuple[str, ...] | None
     result: CompactionResult
 
 
@@ -58,7 +61,9 @@ def explain(
     options = result_options(settings.tool_result, settings.rules)
     steps = tuple(_step(rule, text, tool, context) for rule in (*options.rules, *BUILTIN_RULES))
     result = compact_tool_output(tool, text, options, context=context)
-    return Explanation(text, context, steps, tuple(failure_lines(text)), result)
+    failed = is_error or exit_code not in (None, 0)
+    exempt = is_exempt(context.tool_class, context.path) and not failed
+    return Explanation(text, context, steps, None if exempt else tuple(failure_lines(text)), result)
 
 
 def _step(rule: CompactionRule, text: str, tool: str, context: ToolContext) -> Step:
@@ -83,25 +88,32 @@ def lines_of(found: Explanation) -> Iterator[str]:
         if step.outcome == FITS:
             saved = stats.original_bytes - step.compacted_bytes
             size = f"{count(stats.original_bytes)} -> {count(step.compacted_bytes)} bytes"
-            yield f"  {step.rule}: fits, {size}, would save {percent(saved, stats.original_bytes)}"
+            yield f"  {step.rule}: fits, alone {size}, would save {percent(saved, stats.original_bytes)}"
         else:
             what = "the call is another" if step.outcome == OTHER_CALL else "the text has another shape"
             yield f"  {step.rule}: does not fit, {what}"
-    yield f"failure lines that have to stay: {count(len(found.failures))}"
-    for line in found.failures[:MAX_FAILURES]:
-        yield f"  {line.strip()}"
-    if len(found.failures) > MAX_FAILURES:
-        yield f"  and {count(len(found.failures) - MAX_FAILURES)} more"
+    yield from _failures(found.failures)
     saved = stats.original_bytes - stats.compacted_bytes
     if stats.applied:
         yield (
-            f"{stats.rule}: {count(stats.original_bytes)} -> {count(stats.compacted_bytes)} bytes, "
+            f"all together, {stats.rule} first: {count(stats.original_bytes)} -> {count(stats.compacted_bytes)} bytes, "
             f"saved {percent(saved, stats.original_bytes)}"
         )
     else:
         yield f"left as it is, {count(stats.original_bytes)} bytes: {stats.rule}"
         if stats.rule in WHY:
             yield f"  {WHY[stats.rule]}"
+
+
+def _failures(failures: tuple[str, ...] | None) -> Iterator[str]:
+    if failures is None:
+        yield "no failure line has to stay: searches, listings and reads of source are left out of that guarantee"
+        return
+    yield f"failure lines that have to stay: {count(len(failures))}"
+    for line in failures[:MAX_FAILURES]:
+        yield f"  {line.strip()}"
+    if len(failures) > MAX_FAILURES:
+        yield f"  and {count(len(failures) - MAX_FAILURES)} more"
 
 
 def document(found: Explanation) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -112,7 +124,7 @@ def document(found: Explanation) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     return rows, {
         "rule": stats.rule,
         "applied": stats.applied,
-        "failures": list(found.failures),
+        "failures": None if found.failures is None else list(found.failures),
         "source_bytes": stats.original_bytes,
         "output_bytes": stats.compacted_bytes,
         "saved_bytes": saved,

@@ -105,7 +105,7 @@ def table(fidelity: Fidelity) -> tuple[list[Column], list[list[str]]]:
         *(Column(f"{kind} %") for kind in (*KINDS, PROSE)),
         Column("items", spare=True),
     ]
-    rows = [[rule, tool, *_cells(shares)] for (rule, tool), shares in _sorted(fidelity)]
+    rows = [[rule, tool or "(none)", *_cells(shares)] for (rule, tool), shares in _sorted(fidelity)]
     rows.append(["all", "", *_cells(fidelity.all)])
     return columns, rows
 

@@ -1,4 +1,4 @@
-"""Source bytes from output, vault and ledger: each edit of a record is put back. Marks are never read (design, P3)."""
+"""Source bytes from output, vault and ledger: each edit of a record is put back. Marks are never read."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _outside(record: bytes, edits: list[SiteRow]) -> list[tuple[int, bytes]]:
 
 
 def _wrong_spans(row: RecordRow, edits: list[SiteRow]) -> list[str]:
-    """What is wrong with the spans and sums of a record's edits (design, P8)."""
+    """What is wrong with the spans and sums of a record's edits (README.md, P8)."""
     problems: list[str] = []
     at = 0
     for edit in sorted(edits, key=lambda edit: edit.off_in_output_record):

@@ -10,7 +10,7 @@ from pipeline.disk.ledger_reader import LedgerReader
 from pipeline.disk.ledger_rows import SumRow
 from pipeline.disk.ledger_sums import By
 from pipeline.disk.sizes import StateSizes
-from pipeline.monitor.tables import Column, count, percent, ratio, size
+from pipeline.monitor.tables import Column, count, counted, percent, ratio, size
 
 OF_VALUES: frozenset[By] = frozenset({"tool", "rule", "stage"})
 """Groupings whose bytes are those of tool inputs, results and copies; the others' are those of whole records."""
@@ -59,7 +59,7 @@ def gather(reader: LedgerReader, kept: StateSizes, by: By, since: int | None, un
 
 
 def document(stats: Stats) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Rows and total of the --json document. Source: design, 5.1 and P8."""
+    """Rows and total of the --json document. Source: README.md."""
     rows = []
     for row in stats.rows:
         values: dict[str, Any] = {stats.by: row.key}
@@ -87,9 +87,9 @@ def headline(stats: Stats) -> list[str]:
     return [
         f"{size(total.source_bytes)} -> {size(total.output_bytes)}, saved {size(total.saved_bytes)} "
         f"({percent(total.saved_bytes, total.source_bytes)}); originals in {size(stats.vault_bytes)} of vault",
-        f"{count(stats.sessions)} sessions, {count(total.records)} records, "
-        f"{count(total.edits)} of {count(total.sites)} values shortened",
-        f"on disk: sources {size(stats.source_disk_bytes)}; kept by compactd {size(stats.disk_bytes)} = "
+        f"{counted(stats.sessions, 'session')}, {counted(total.records, 'record')}, "
+        f"{count(total.edits)} of {counted(total.sites, 'value')} shortened",
+        f"on disk: sources {size(stats.source_disk_bytes)} when last seen; kept by compactd {size(stats.disk_bytes)} = "
         f"outputs {size(stats.output_disk_bytes)} + vault {size(stats.vault_bytes)} + "
         f"ledger {size(stats.kept.ledger_bytes)} + earlier generations {size(stats.kept.archive_bytes)}",
     ]

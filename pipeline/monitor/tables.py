@@ -9,6 +9,7 @@ from typing import IO, Literal
 
 Align = Literal["left", "right"]
 GAP = "  "
+LEAST_NAME_CHARS = 14
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
@@ -43,6 +44,11 @@ def size(count: int) -> str:
 def count(number: int) -> str:
     """A number with its thousands apart: `12,345`."""
     return f"{number:,}"
+
+
+def counted(number: int, noun: str) -> str:
+    """So many of something: `1 session`, `12,345 sessions`."""
+    return f"{count(number)} {noun}" if number == 1 else f"{count(number)} {noun}s"
 
 
 def percent(part: int, whole: int) -> str:
@@ -86,18 +92,24 @@ def print_table(columns: Sequence[Column], rows: Iterable[Sequence[str]], stream
     widths = [
         max(len(cell) for cell in (column.title, *(row[at] for row in lines))) for at, column in enumerate(columns)
     ]
+    # Names may be folded; a number that lost digits would be another number.
+    least = [
+        min(width, LEAST_NAME_CHARS) if column.align == "left" else width
+        for width, column in zip(widths, columns, strict=True)
+    ]
     shown = list(range(len(columns)))
-    while sum(widths[at] + len(GAP) for at in shown) > console.width + len(GAP):
-        spare = [at for at in shown if columns[at].spare]
+    while sum(least[at] + len(GAP) for at in shown) > console.width + len(GAP):
+        # What is spare goes first, then numbers from the right; what a row is named by stays, and one number.
+        numbers = [at for at in shown if columns[at].align == "right"]
+        spare = [at for at in shown if columns[at].spare] or numbers[1:]
         if not spare:
             break
         shown.remove(spare[-1])
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for at in shown:
         if columns[at].align == "left":
-            table.add_column(columns[at].title, overflow="fold")
+            table.add_column(columns[at].title, overflow="fold", min_width=least[at])
         else:
-            # Names are folded where there is no room; a number that lost digits would be another number.
             table.add_column(columns[at].title, justify="right", min_width=widths[at], no_wrap=True)
     for row in lines:
         table.add_row(*(Text(printable(row[at])) for at in shown))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 RULES_VERSION = 2
 """Raised with every change that can change output bytes."""
 
-# Pass-through reasons (design.md, 5.2): why a text was left as it is.
+# Pass-through reasons: why a text was left as it is.
 SMALL = "passthrough-small"
 LOW_SAVINGS = "passthrough-low-savings"
 COMPACTED = "passthrough-compacted"
@@ -37,7 +37,7 @@ class ToolContext:
         path: the file the call reads or writes, "" if none.
         exit_code: None when the format does not tell.
         is_error: the format's error flag.
-        tool_class: a class of `pipeline.rules.tool_classes` (formats.md, table 10); "" if unknown.
+        tool_class: a class of `pipeline.rules.tool_classes`; "" if unknown.
     """
 
     tool_input: Mapping[str, Json] | None = None
@@ -60,7 +60,7 @@ class CompactionRule:
     """One text rule.
 
     `matches(tool_name, output)` looks at tool and shape, `compact(output)` gives the shorter text. With a context,
-    `matches_context(context)` has to agree first when it is set (design.md, P5: tool and command, then shape).
+    `matches_context(context)` has to agree first when it is set (README.md, P5: tool and command, then shape).
     Both functions are total: no text makes them raise.
     """
 

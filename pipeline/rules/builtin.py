@@ -41,7 +41,7 @@ BUILTIN_RULES: tuple[CompactionRule, ...] = (
     logs.RULE,
     base64_runs.RULE,
 )
-"""Tried after the rules of the configuration, each on what those before have left. Source: design, 5.2."""
+"""Tried after the rules of the configuration, each on what those before have left. Source: README.md."""
 
 HTML_RULE_ID = html_text.RULE.id
 JSON_RULE_ID = json_prune.RULE.id

@@ -53,7 +53,7 @@ class Seen:
             self._add(digest_of(stripped), guarded=guarded)
 
     def remember_result(self, text: str, *, is_read: bool, is_error: bool, guarded: bool = True) -> None:
-        """Remember a visible result and the forms its copies are known to take (formats.md, 2 and 5)."""
+        """Remember a visible result and the forms its copies are known to take."""
         if len(text) < self.shortest:
             return
         self.remember(text, guarded=guarded)

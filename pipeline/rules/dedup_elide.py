@@ -53,7 +53,7 @@ def dedup_and_elide(output: str, *, head_lines: int = 40, tail_lines: int = 20) 
     Returns:
         The shorter text, or `output` itself; never a larger one. Doing it twice changes nothing.
 
-    Source: design, 5.2, "Texts", and P4.
+    Source: README.md, P4.
     """
     if holds_elision(output):
         return output

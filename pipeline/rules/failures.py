@@ -1,4 +1,4 @@
-"""Which lines of a tool output report a failure, and when two of them say the same (design, P4)."""
+"""Which lines of a tool output report a failure, and when two of them say the same (README.md, P4)."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def find_failures(text: str) -> Failures:
     Returns:
         All occurrences in order; for a text without failures two empty lists.
 
-    Source: design, P4.
+    Source: README.md, P4.
     """
     numbers = failure_numbers(text)
     if not numbers:
@@ -131,7 +131,7 @@ class LastScan:
 
 
 def failure_lines(text: str) -> list[str]:
-    """The failure lines of `text`, verbatim, in order, each occurrence. Source: design, P4."""
+    """The failure lines of `text`, verbatim, in order, each occurrence. Source: README.md, P4."""
     return find_failures(text).lines
 
 

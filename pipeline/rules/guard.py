@@ -37,7 +37,7 @@ def lost_failures(before: str, after: str) -> list[str]:
     Returns:
         The first line of each failure that is lost, in order; empty when all are there.
 
-    Source: design, P4.
+    Source: README.md, P4.
     """
     if before == after:
         return []

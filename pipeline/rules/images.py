@@ -25,7 +25,7 @@ def image_of(value: Json, media: str) -> Image | None:
             `{"type": "image", "data", "mimeType"}` or `{"type": "input_image", "image_url"}`.
         media: media type of a plain string.
 
-    Source: formats.md, 2, 4 and 5.
+    Source: sessions as their writers leave them.
     """
     if isinstance(value, str):
         return Image(value, media, "")

@@ -20,7 +20,7 @@ def find_inlined(text: str) -> list[Block]:
     paragraph; a result's body goes to the next marker or to the end, without the empty lines there. A result has the
     tool of the call before it, "" if there is none in this text.
 
-    Source: formats.md, 3, "Inlined text".
+    Source: sessions as their writers leave them.
     """
     if "[tool" not in text:
         return []

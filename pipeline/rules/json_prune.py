@@ -271,4 +271,4 @@ def matches_context(context: ToolContext) -> bool:
 
 
 RULE = CompactionRule("json-prune", matches, prune_json, matches_context, compact_knowing=prune_json)
-"""Source: design, P5; a result stays JSON."""
+"""Source: README.md, P5; a result stays JSON."""

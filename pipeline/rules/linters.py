@@ -94,7 +94,7 @@ _CHECK = task_word("check", "checks", "clippy", "ruff", "mypy", "tsc", "analyze"
 def compact_lint_output(text: str, failing: Failing = failure_numbers) -> str:
     """Shorten the output of linters and type checkers; no finding is lost.
 
-    Findings that say the same of one file, and are no failures (design, P4), become the first of them with their
+    Findings that say the same of one file, and are no failures (README.md, P4), become the first of them with their
     number, `<line>  (×N)`, as do notes with the same link; steps without findings go.
 
     Returns:

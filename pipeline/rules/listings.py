@@ -294,4 +294,4 @@ def _lists(words: tuple[str, ...]) -> bool:
 
 
 RULE = CompactionRule("listing", matches, fold_listing, matches_context, compact_knowing=fold_listing)
-"""Source: design, P5."""
+"""Source: README.md, P5."""

@@ -42,7 +42,7 @@ def fold_logs(text: str) -> str:
     Within a block (neighbouring lines that begin with a time) the first of the lines that say the same stays as
     `<line>  (×N)`, and the last one in its own place: both times are there, and what is left has the order of the log.
     N does not count the last one. Where nothing stood between them, one line is left and N counts them all. Lines say
-    the same if they have one `failure_key` (design, P4). Lines without a time stay, and so does the line above them.
+    the same if they have one `failure_key` (README.md, P4). Lines without a time stay, and so does the line above them.
 
     Args:
         text: body of one tool result; lines end at "\n".
@@ -148,4 +148,4 @@ def matches_context(context: ToolContext) -> bool:
 
 
 RULE = CompactionRule("log-lines", matches, fold_logs, matches_context)
-"""Source: design, P4, "Same lines may be folded"."""
+"""Source: README.md, P4, "Same lines may be folded"."""

@@ -113,7 +113,7 @@ def compact_tool_result_markdown(
 ) -> tuple[str, list[CompactionStats]]:
     """Compact the tool calls and results in a text, leaving the prose around them byte for byte.
 
-    Blocks that are not clear (formats.md, 8) stay as they are. No marks are written.
+    Blocks that are not clear stay as they are. No marks are written.
 
     Args:
         text: prose with `[[tool]]`/`[[tool-result]]` blocks.
@@ -123,7 +123,7 @@ def compact_tool_result_markdown(
     Returns:
         The new text and one statistic for each clear block, in order.
 
-    Source: design, 5.2, "Markdown".
+    Source: README.md.
     """
     done = rewrite(text, find_blocks(text), options, max_chars=max_chars)
     return done.text, done.stats
@@ -136,7 +136,7 @@ def find_blocks(text: str) -> list[Block]:
     one line that closes it follows before the next header or the end. A header before that line belongs to the body
     if no fence opens behind it.
 
-    Source: formats.md, 8.
+    Source: sessions as their writers leave them.
     """
     if "[[tool" not in text:
         return []

@@ -37,12 +37,12 @@ _JSON_WORDS = frozenset({"true", "false", "null", "NaN", "Infinity"})
 
 
 def cut_mark(lines: int, lost_bytes: int, handle: str, verb: str = "recall") -> str:
-    """The mark of a value that lost so much; `verb` is "recall" or "digest". Source: design, 5.2, "Marks"."""
+    """The mark of a value that lost so much; `verb` is "recall" or "digest". Source: README.md."""
     return f"[cut {lines} lines, {lost_bytes} bytes: compactd {verb} {handle}]"
 
 
 def copy_mark(lost_bytes: int, handle: str, verb: str = "recall") -> str:
-    """The mark of a copy of `lost_bytes` bytes that stands earlier in the session. Source: design, 5.2, "Marks"."""
+    """The mark of a copy of `lost_bytes` bytes that stands earlier in the session. Source: README.md."""
     return f"[copy, {lost_bytes} bytes: compactd {verb} {handle}]"
 
 
@@ -95,7 +95,7 @@ def cap_text(text: str, max_chars: int) -> str:
         The short form, always fewer UTF-8 bytes than `text`; `text` itself when it is short enough, is a short form
         already, or would not get shorter.
 
-    Source: design, 5.2.
+    Source: README.md.
     """
     if max_chars <= 0 or len(text) <= max_chars or _CAPPED.fullmatch(text, max_chars) is not None:
         return text
@@ -135,7 +135,7 @@ def where_for(text: str) -> Where:
 
     A text of JSON lines has one JSON value on each line that is not blank; a single number is one, too.
 
-    Source: design, 5.2, "Marks".
+    Source: README.md.
     """
     if starts_diff(text):
         return Where.DIFF_HEAD
@@ -161,7 +161,7 @@ def place(value: Json, mark: str, where: Where) -> Json:
     Returns:
         A new value of the same type that holds the mark; `value` itself for `Where.NONE`.
 
-    Source: design, 5.2, "Marks".
+    Source: README.md.
     """
     if where is _LAST_LINE and isinstance(value, str):
         return f"{value}\n{mark}"

@@ -31,14 +31,12 @@ from pipeline.rules.json_pieces import lost_from_json
 from pipeline.rules.json_text import is_json_or_lines
 from pipeline.rules.marks import holds_mark
 from pipeline.rules.protected import Part, split_protected, splits_line
-from pipeline.rules.tool_classes import file_kind, tool_class
+from pipeline.rules.tool_classes import file_kind, is_exempt, tool_class
 
 _STUB_STARTS = ("<persisted-output>", "[OpenViking tool result externalized]")
 _RECALLING = frozenset({"recall", "show", "restore"})
 _OWN_PROGRAMS = frozenset({"compactd", "pipeline", "pipeline.cli"})
 
-# Classes whose results promise P4 leaves out; reads only of source.
-_UNGUARDED_CLASSES = frozenset({"search", "list"})
 # Where a URL is the answer.
 _URL_CLASSES = frozenset({"fetch", "web_search", "search"})
 # An output that ends in failure keeps so many times the lines.
@@ -57,7 +55,6 @@ class _Case:
     """All that decides about one text, fixed for all its passes."""
 
     tool_name: str
-    context: ToolContext | None
     options: CompactOptions
     guarded: bool
     shorten_urls: bool
@@ -65,6 +62,7 @@ class _Case:
     tail_lines: int
     path: str
     outlines: bool
+    rules: tuple[CompactionRule, ...]
 
 
 def compact_tool_output(
@@ -89,7 +87,7 @@ def compact_tool_output(
         The text and its statistics. `stats.rule` is the rule that fired, or the reason why the text stays; then the
         text is `output` itself. Applied again to its own text this changes nothing.
 
-    Source: design, 5.2 and P4 to P6.
+    Source: README.md.
     """
     size = _utf8_bytes(output) if len(output) < options.min_bytes or output.isascii() else len(output)
     if size < options.min_bytes:
@@ -148,18 +146,17 @@ def _case_of(tool_name: str, options: CompactOptions, context: ToolContext | Non
     failed = context is not None and (context.is_error or context.exit_code not in (None, 0))
     path = "" if context is None else context.path
     reads_source = group == "read" and file_kind(path) == "source"
-    exempt = reads_source or group in _UNGUARDED_CLASSES
     factor = _ERROR_FACTOR if failed else 1
     return _Case(
         tool_name=tool_name,
-        context=context,
         options=options,
-        guarded=failed or not exempt,
+        guarded=failed or not is_exempt(group, path),
         shorten_urls=group not in _URL_CLASSES,
         head_lines=options.head_lines * factor,
         tail_lines=options.tail_lines * factor,
         path=path,
         outlines=options.outline_reads and reads_source and not failed,
+        rules=_rules_for(context, options),
     )
 
 
@@ -238,8 +235,8 @@ def _by_rules(text: str, case: _Case, scan: LastScan, *, structured: bool) -> tu
     failing: Failing = scan.numbers if case.guarded else _none_fail
     for _ in range(_ROUNDS):
         before = text
-        for rule in (*case.options.rules, *BUILTIN_RULES):
-            if not _applies(rule, text, case):
+        for rule in case.rules:
+            if not rule.matches(case.tool_name, text):
                 continue
             short = rule.compact_knowing(text, failing) if rule.compact_knowing is not None else rule.compact(text)
             if short == text:
@@ -256,7 +253,7 @@ def _by_rules(text: str, case: _Case, scan: LastScan, *, structured: bool) -> tu
 
 
 def _loses(rule: CompactionRule, text: str, short: str, scan: LastScan) -> bool:
-    """The guard: does what a rule made of a text lack a failure of it? (design, P4)"""
+    """The guard: does what a rule made of a text lack a failure of it? (README.md, P4)"""
     if rule.id == HTML_RULE_ID and not lost_from_page(text, short):
         return False
     if rule.id == JSON_RULE_ID:
@@ -272,11 +269,12 @@ def _lines_at(lines: list[str], numbers: list[int]) -> list[str]:
     return [lines[number] for number in numbers]
 
 
-def _applies(rule: CompactionRule, text: str, case: _Case) -> bool:
-    """Tool and command first, then the shape of the text (design, P5)."""
-    if case.context is not None and rule.matches_context is not None and not rule.matches_context(case.context):
-        return False
-    return rule.matches(case.tool_name, text)
+def _rules_for(context: ToolContext | None, options: CompactOptions) -> tuple[CompactionRule, ...]:
+    """The rules that this call may have given reason for; the shape of its text is asked later (README.md, P5)."""
+    rules = (*options.rules, *BUILTIN_RULES)
+    if context is None:
+        return rules
+    return tuple([rule for rule in rules if rule.matches_context is None or rule.matches_context(context)])
 
 
 def _is_shorter(text: str, short: str) -> bool:

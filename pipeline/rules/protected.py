@@ -48,7 +48,7 @@ def split_protected(text: str) -> list[Part]:
     Joined, the parts are the text. A block without an end protects only its opening tag; a tag that is alone on its
     line takes the line's end along. Linear.
 
-    Source: design, P5; formats.md, section 9.
+    Source: README.md, P5.
     """
     start = behind_header(text)
     spans = [(0, start, 1, False)] if start else []

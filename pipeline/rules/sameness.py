@@ -1,4 +1,4 @@
-"""When two failure lines say the same: what of a line changes from one time to the next (design, P4)."""
+"""When two failure lines say the same: what of a line changes from one time to the next (README.md, P4)."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def failure_key(line: str) -> str:
     and retry counters, percentages; never a place in a file, an exit code, a name, or what was expected and what came.
     Colour codes, a fold count and white space at the end do not count.
 
-    Source: design, P4.
+    Source: README.md, P4.
     """
     line = bare_line(line)
     time = _TIME_FIRST.match(line)

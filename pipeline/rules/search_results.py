@@ -183,4 +183,4 @@ def _searches(words: tuple[str, ...]) -> bool:
 
 
 RULE = CompactionRule("search-results", matches, fold_hits, matches_context, compact_knowing=fold_hits)
-"""Source: design, P5."""
+"""Source: README.md, P5."""

@@ -63,7 +63,7 @@ _NAMES: dict[str, str] = {
 TOOL_CLASSES: Mapping[str, str] = MappingProxyType(
     {name: tool_class for tool_class, names in _NAMES.items() for name in names.split()}
 )
-"""Tool name -> class, "" for tools of no class. Source: formats.md, table 10."""
+"""Tool name -> class, "" for tools of no class. Source: sessions as their writers leave them."""
 # Where two names differ in case only (none of them in class) the first stands.
 _LOWER_CLASSES: Mapping[str, str] = MappingProxyType(
     {name.lower(): TOOL_CLASSES[name] for name in reversed(list(TOOL_CLASSES))}
@@ -103,7 +103,7 @@ def tool_class(name: str) -> str:
 
     The name counts as written, then without case, then by the form `server__tool` of MCP tools.
 
-    Source: formats.md, table 10.
+    Source: sessions as their writers leave them.
     """
     found = TOOL_CLASSES.get(name)
     if found is None:
@@ -128,6 +128,11 @@ def file_kind(path: str) -> FileKind:
     if suffix in _SOURCE_SUFFIXES:
         return "source"
     return "log" if suffix in _LOG_SUFFIXES else "other"
+
+
+def is_exempt(group: str, path: str) -> bool:
+    """Does promise P4 leave out what a tool of this class gave? Searches, listings, and reads of program source."""
+    return group in ("search", "list") or (group == "read" and file_kind(path) == "source")
 
 
 def context_of(

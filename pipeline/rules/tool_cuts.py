@@ -1,4 +1,4 @@
-"""Cuts that keep the keys and types of a tool input (design, 5.2, "In session files")."""
+"""Cuts that keep the keys and types of a tool input."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def compact_tool_input(tool_name: str, tool_input: T, *, max_chars: int = 2000) 
         A new value of the same type: a summary dict for a dict, JSON text in the style of the input for JSON text.
         The input itself when that is not smaller, or when it holds a mark.
 
-    Source: design, 5.2, "Summaries".
+    Source: README.md.
     """
     value = cast("Json", tool_input)
     if holds_mark_value(value):
@@ -77,7 +77,7 @@ def compact_tool_input_text(tool_name: str, tool_input: Json, *, max_chars: int 
         A string as it is compacted, anything else as JSON pretty-printed by two spaces. Objects and lists more than
         200 levels deep are left out of it.
 
-    Source: design, 5.2.
+    Source: README.md.
     """
     compacted = compact_tool_input(tool_name, tool_input, max_chars=max_chars)
     if not isinstance(compacted, str):
@@ -101,7 +101,7 @@ def plan_input(
         Cuts in document order that do not overlap, none where the result with its mark would not be smaller, or where
         a mark stands already; planning again on the result gives none. A string input has one cut at most, at ().
 
-    Source: design, 5.2, "In session files".
+    Source: README.md.
     """
     if isinstance(tool_input, str):
         cut = _text_cut(tool_name, tool_input, shape, max_chars, policies)

@@ -1,4 +1,4 @@
-"""Summaries of tool inputs: what was done to what, and a preview (design, 5.2, "Summaries")."""
+"""Summaries of tool inputs: what was done to what, and a preview."""
 
 from __future__ import annotations
 

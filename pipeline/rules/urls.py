@@ -22,7 +22,7 @@ _SENTENCE_END = ".,;:!?*_~"
 def shorten_urls(text: str) -> str:
     r"""Write each URL of more than 80 characters as `<scheme://host>/…[+N chars]`.
 
-    URLs in failure lines stay whole, so that the line is still verbatim (design, P4), and so do `file:` paths.
+    URLs in failure lines stay whole, so that the line is still verbatim (README.md, P4), and so do `file:` paths.
 
     Args:
         text: body of one tool result; lines end at "\n".
@@ -30,7 +30,7 @@ def shorten_urls(text: str) -> str:
     Returns:
         The shorter text, or `text` itself. Doing it twice changes nothing.
 
-    Source: design, 5.2, "Texts".
+    Source: README.md.
     """
     if "://" not in text or shorten_line(text) == text:
         return text

@@ -126,4 +126,4 @@ def matches_context(context: ToolContext) -> bool:
 
 
 RULE = CompactionRule("web-page", matches, drop_navigation, matches_context, compact_knowing=drop_navigation)
-"""Source: design, P5."""
+"""Source: README.md, P5."""

@@ -21,6 +21,7 @@ from pipeline.disk.scan import Found, roots_of, scan
 from pipeline.disk.store import Store
 from pipeline.errors import CompactdError, LedgerError, SourceError
 from pipeline.parcels import Parcel
+from pipeline.records import Outcome
 from pipeline.rules.base import RULES_VERSION
 from pipeline.runs.catalog import Catalog, Skipped, Unchanged
 from pipeline.runs.chain import AsyncChain, Running, sent
@@ -62,7 +63,7 @@ def backfill(
     settings: Settings,
     targets: Sequence[RootSettings | str],
     *,
-    format: str = "auto",
+    format: str = "",
     jobs: int = 0,
     recompact: bool = False,
     progress: Callable[[Progress], None] | None = None,
@@ -72,7 +73,7 @@ def backfill(
     Args:
         settings: with absolute out and state folders.
         targets: files, folders, globs, or roots of the config file.
-        format: a format's name, or "auto".
+        format: a format's name, or "auto" to go by the content again; "" leaves what was chosen before.
         jobs: processes that read and compact; 1 works in this process, 0 takes what the sizes and the machine suggest.
         recompact: a new generation for every session.
         progress: called after each commit, in this thread.
@@ -124,6 +125,8 @@ class _Backfill:
             elif isinstance(opening, Skipped):
                 self._report.skipped.append(f"{opening.path}: {opening.why}")
             else:
+                if opening.note:
+                    self._report.notes.append(f"{file.path}: {opening.note}")
                 self._total_bytes += max(0, file.size - (0 if opening.renew else opening.src_off))
                 self._paths[opening.session] = file.path
                 yield _Job(opening, file)
@@ -199,10 +202,11 @@ class _Backfill:
     def _committed(self, parcels: list[Parcel]) -> None:
         for parcel in parcels:
             row = self._done.setdefault(
-                parcel.session, {"records": 0, "edits": 0, "source_bytes": 0, "output_bytes": 0}
+                parcel.session, {"records": 0, "edits": 0, "source_bytes": 0, "output_bytes": 0, "undecoded": 0}
             )
             row["records"] += parcel.record_count
             row["edits"] += parcel.edits
+            row["undecoded"] += sum(record[6] == Outcome.UNDECODED for record in parcel.records)
             row["source_bytes"] += sum(record[2] for record in parcel.records)
             row["output_bytes"] += sum(record[3] for record in parcel.records)
             self._done_bytes += parcel.source_bytes
@@ -225,7 +229,7 @@ class _Backfill:
             self._report.rows.append(
                 {"session": self._paths[session], **counts, "saved_bytes": saved, "saved_ratio": round(ratio, 4)}
             )
-        keys = ("records", "edits", "source_bytes", "output_bytes", "saved_bytes")
+        keys = ("records", "edits", "source_bytes", "output_bytes", "saved_bytes", "undecoded")
         total: dict[str, Any] = {key: sum(row[key] for row in self._report.rows) for key in keys}
         source = total["source_bytes"]
         total["saved_ratio"] = round(total["saved_bytes"] / source, 4) if source else 0.0

@@ -9,12 +9,13 @@ from pipeline.disk.identity import Identity, identify, same_content
 from pipeline.disk.packed import SUFFIXES, content_name
 from pipeline.disk.rows import GenerationRow, SessionRow
 from pipeline.disk.scan import Found
-from pipeline.disk.sources import looked_into, open_source
+from pipeline.disk.sources import looked_into, open_source, same_records
 from pipeline.disk.store import Store
 from pipeline.formats.detect import HEAD_BYTES, detect_bytes
 from pipeline.formats.registry import FORMATS, UNKNOWN
 from pipeline.runs.reading import Opening
 
+AUTO = "auto"
 COMMAND, ROOT = "+", "@"
 """What `Parcel.given` begins with: a command gave the format, or the configuration for a whole root."""
 
@@ -43,9 +44,12 @@ class _Choice:
 
 
 class Catalog:
-    """Finds or makes the ledger's session of a found file."""
+    """Finds or makes the ledger's session of a found file.
 
-    def __init__(self, store: Store, *, format: str = "auto") -> None:
+    `format`: a format's name; "auto" goes by root and content, whatever a command said before; "" keeps what one said.
+    """
+
+    def __init__(self, store: Store, *, format: str = "") -> None:
         self._store = store
         self._format = format
         self._touched: dict[int, Found] = {}
@@ -59,6 +63,7 @@ class Catalog:
 
         Raises:
             SourceError: the file cannot be opened or read.
+            LedgerError: it is unchanged, but its output is gone or has another length.
         """
         session = self._known(found) or self._moved(found)
         if session is None:
@@ -66,7 +71,8 @@ class Catalog:
             format_ = choice.format or self._detect(found)
             if format_ is None:
                 return Skipped(found.path, "no known session format")
-            return Opening(self._add(found), found.path, format_, given=choice.given)
+            note = self._note(found, format_, choice)
+            return Opening(self._add(found), found.path, format_, given=choice.given, note=note)
         generations = self._store.ledger.generations(session.id)
         generation = generations[-1] if generations else None
         if generation is None or not (session.generation or generation.src_off):
@@ -75,13 +81,26 @@ class Catalog:
             return Opening(session.id, found.path, choice.format or self._detect(found) or UNKNOWN, given=choice.given)
         config, given = _split(generation.config)
         choice = self._choice(found, given)
+        if self._format == AUTO and given[:1] == COMMAND:
+            # What a command gave before was taken back.
+            choice = _Choice(choice.format or self._detect(found) or UNKNOWN, choice.given)
         other_format = choice.format not in ("", generation.format)
         # Another format that the command gives holds at once, all else when there is something new.
-        renew = renew or (other_format and self._format != "auto")
-        if not renew and generation.state != "building" and self._is_unchanged(session, generation, found):
-            return Unchanged(session.id)
+        renew = renew or (other_format and self._format != "")
+        unchanged: bool | None = False
+        if not renew and generation.state != "building":
+            unchanged = self._is_unchanged(session, generation, found)
+            if unchanged:
+                self._store.check_output(session, generation)
+                return Unchanged(session.id)
         # New bytes under other settings would make an output that no settings give.
-        renew = renew or other_format or config != self._store.config or (given[:1] == ROOT and not choice.given)
+        renew = (
+            renew
+            or unchanged is None
+            or other_format
+            or config != self._store.config
+            or (given[:1] == ROOT and not choice.given)
+        )
         if generation.open_tail and generation.state != "building" and not renew:
             generation = self._without_tail(found, generation)
         return Opening(
@@ -96,6 +115,7 @@ class Catalog:
             generation.open_tail,
             renew,
             choice.given,
+            self._note(found, choice.format, choice) if renew else "",
         )
 
     @property
@@ -117,16 +137,29 @@ class Catalog:
 
     def _choice(self, found: Found, before: str) -> _Choice:
         """The format that the user wants: that of the command, the one a command gave `before`, the root's, or none."""
-        if self._format != "auto":
+        if self._format not in ("", AUTO):
             return _Choice(self._format, COMMAND + self._format)
-        if before[:1] == COMMAND:
+        if before[:1] == COMMAND and self._format != AUTO:
             return _Choice(before[1:], before)
-        if found.root.format != "auto":
+        if found.root.format != AUTO:
             return _Choice(found.root.format, ROOT + found.root.format)
         return _Choice("", "")
 
-    def _is_unchanged(self, session: SessionRow, generation: GenerationRow, found: Found) -> bool:
-        """True if nothing new is in the file, which costs a look into it only when it looks otherwise than before."""
+    def _note(self, found: Found, format_: str, choice: _Choice) -> str:
+        """What the user should know of the format that a session gets; "" if nothing."""
+        if format_ == UNKNOWN:
+            return "no known session format, so it passes byte for byte"
+        if choice.given[:1] == COMMAND:
+            shown = self._detect(found)
+            if shown not in (None, UNKNOWN, format_):
+                return f"compacted as {format_}, as asked; by its content it is {shown}"
+        return ""
+
+    def _is_unchanged(self, session: SessionRow, generation: GenerationRow, found: Found) -> bool | None:
+        """True if nothing new is in the file, which costs a look into it only when it looks otherwise than before.
+
+        None: it was rewritten in its middle, which reading on would not notice.
+        """
         seen = (session.size, session.mtime_ns, session.dev, session.inode)
         if seen == (found.size, found.mtime_ns, found.dev, found.inode):
             return found.is_packed or generation.src_off == found.size
@@ -136,6 +169,10 @@ class Catalog:
             read, size = source.read_at(found.path), source.size
             if size != generation.src_off or not same_content(read, size, size, _identity(generation)):
                 return False
+            # Something was written to it: it may be another content between the same first and last bytes.
+            records = self._store.ledger.record_hashes(session.id, generation.generation)
+            if not same_records(source.file, records):
+                return None
         self._touched[session.id] = found
         return True
 

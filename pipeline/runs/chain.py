@@ -17,7 +17,7 @@ from pipeline.errors import LedgerError
 from pipeline.parcels import Parcel
 from pipeline.settings import CommitSettings, Settings
 from pipeline.stages.base import Batch
-from pipeline.stages.chain import build_chain
+from pipeline.stages.chain import build_chain, verb_of
 from pipeline.stages.pack import Pack
 from pipeline.stages.pump import Meter, pump
 
@@ -68,7 +68,7 @@ class AsyncChain:
 
     def start(self, group: anyio.abc.TaskGroup) -> Running:
         """Start every stage in a task group; it ends when the returned streams are closed and all is committed."""
-        stages = build_chain(self._settings, verb="recall").stages
+        stages = build_chain(self._settings, verb=verb_of(self._settings)).stages
         send, receive = anyio.create_memory_object_stream[Batch](BUFFERED)
         first = send
         meters: list[Meter] = []

@@ -114,7 +114,10 @@ class _Daemon:
                         lookers.start_soon(looking.follow_events)
                         lookers.start_soon(looking.sweep_regularly)
                         lookers.start_soon(looking.rescan_regularly)
-                    await self._read_all(running, looking, turns, store)
+                    try:
+                        await self._read_all(running, looking, turns, store)
+                    finally:
+                        looking.stop()
                     lookers.cancel_scope.cancel()
         finally:
             tracker.close()

@@ -40,17 +40,18 @@ def compact_lines(
     """Compact the lines of one session, in order; the same bytes as `compactd compact` gives.
 
     Args:
-        lines: whole records, each with its line end (the last may lack it).
+        lines: whole records, each with its line end (the last may lack it); the lines of a format whose sessions are
+            one document are one record.
         format: a format's name, or "auto" to look at the first records.
         config: settings; the defaults if None. `max_record_bytes` holds here, too.
 
     Raises:
-        UsageError: an unknown format name.
+        UsageError: an unknown format name, or lines that are no bytes.
 
-    Source: design, 5.2.
+    Source: README.md.
     """
     settings = config or Settings()
-    source = iter(lines)
+    source = map(_checked, lines)
     first: list[bytes] = []
     name = format
     if format == "auto":
@@ -60,12 +61,22 @@ def compact_lines(
         raise UsageError(f"format: need one of {', '.join(FORMATS)} or auto, got {format!r}")
     chain = build_chain(settings, verb="digest")
     state = new_state(FORMATS[name], settings)
-    for ordinal, raw in enumerate(itertools.chain(first, source), 1):
+    records: Iterable[bytes] = itertools.chain(first, source)
+    if FORMATS[name].whole_document:
+        # One record, however many lines it is written in.
+        records = [b"".join(records)]
+    for ordinal, raw in enumerate(records, 1):
         record = Record(ordinal, 0, raw)
         if len(raw) > settings.reader.max_record_bytes:
             record.reason, record.piece = TOO_LONG, True
         chain(Batch(0, state, [record]))
         yield CompactedRecord(ordinal, raw, record.output, tuple(record.notes), record.reason)
+
+
+def _checked(line: bytes) -> bytes:
+    if not isinstance(line, bytes):
+        raise UsageError(f"lines: need bytes, as a file opened with 'rb' gives them, got {type(line).__name__}")
+    return line
 
 
 def _head(lines: Iterator[bytes]) -> list[bytes]:

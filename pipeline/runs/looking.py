@@ -30,6 +30,11 @@ class Looking:
         self._tracker = tracker
         self._own = (settings.out, settings.state)
         self._scans = anyio.CapacityLimiter(1)
+        self._stop = anyio.Event()
+
+    def stop(self) -> None:
+        """Let go of the events, before the task is cancelled: their thread would be waited for."""
+        self._stop.set()
 
     async def rescan(self) -> None:
         """Walk the roots: what a walk shows is the truth, whatever the events said."""
@@ -55,7 +60,6 @@ class Looking:
 
     async def follow_events(self) -> None:
         """Watch the folders; on any trouble scan, wait and watch again."""
-        stop = anyio.Event()
         warned = False
         while True:
             try:
@@ -66,7 +70,7 @@ class Looking:
                     step=EVENT_STEP_MS,
                     rust_timeout=1000,
                     yield_on_timeout=False,
-                    stop_event=stop,
+                    stop_event=self._stop,
                     recursive=any(root.is_deep for root in self._roots),
                 ):
                     warned = False

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from pipeline.disk.reader import ReadAt, SourceReader, read_at
 from pipeline.disk.sources import open_any, spooled
-from pipeline.disk.targets import whole_file
+from pipeline.disk.targets import written
 from pipeline.errors import OutputError
 from pipeline.formats.base import Format
 from pipeline.formats.detect import HEAD_BYTES, detect_bytes
@@ -43,7 +43,7 @@ def compact_file(source: str | None, target: str | None, *, format: str, setting
         batches = compact_batches(opened, chosen, settings)
         if target is None or target == "-":
             return _write(batches, sys.stdout.buffer, "<stdout>")
-        with whole_file(target) as sink:
+        with written(target) as sink:
             return _write(batches, sink, target)
 
 

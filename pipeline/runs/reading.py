@@ -42,6 +42,7 @@ class Opening:
     open_tail: bool = False
     renew: bool = False
     given: str = ""
+    note: str = ""
 
 
 class SessionReading:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import BinaryIO, cast
 
 import orjson
+import xxhash
 
 from pipeline.disk.ledger_reader import LedgerReader
 from pipeline.disk.ledger_rows import SessionInfo, shown
@@ -16,10 +18,12 @@ from pipeline.disk.store import Store
 from pipeline.errors import LedgerError, OutputError, UsageError
 from pipeline.formats.decode import decode_again
 from pipeline.monitor.rebuild import Rebuilder
+from pipeline.parcels import signed
 from pipeline.rules.base import RULES_VERSION
 from pipeline.settings import Settings, output_digest
 
 HANDLE_DIGITS = 16
+_HANDLE_IN_MARK = re.compile(r"\[[^\]]* (?:recall|digest) ([0-9a-f]+)\]")
 
 
 def restore(settings: Settings, session: str, generation: int | None, sink: BinaryIO) -> dict[str, int]:
@@ -36,7 +40,7 @@ def restore(settings: Settings, session: str, generation: int | None, sink: Bina
 
     Raises:
         UsageError: no such session or generation.
-        LedgerError: output or vault lack something.
+        LedgerError: output or vault lack something, or a record is not what was read: what the sink got is wrong.
         OutputError: the sink cannot be written.
     """
     with open_ledger(settings) as reader:
@@ -47,7 +51,9 @@ def restore(settings: Settings, session: str, generation: int | None, sink: Bina
         for record in rebuilder.records():
             if record.problems:
                 raise LedgerError(f"{rebuilder.path}: {record.problems[0]}; run `compactd verify`")
+            hashed = xxhash.xxh3_64()
             for piece in record.source:
+                hashed.update(piece)
                 try:
                     sink.write(piece)
                 except BrokenPipeError:
@@ -55,6 +61,11 @@ def restore(settings: Settings, session: str, generation: int | None, sink: Bina
                 except OSError as error:
                     raise OutputError(f"cannot write the restored session: {error.strerror}") from error
                 length += len(piece)
+            if signed(hashed.intdigest()) != record.row.hash8:
+                raise LedgerError(
+                    f"{rebuilder.path}: record {record.row.ordinal}: what is restored is not what was read: output or "
+                    "vault were changed; run `compactd verify`"
+                )
             records += 1
     return {"records": records, "source_bytes": length}
 
@@ -63,12 +74,13 @@ def recall(settings: Settings, handle: str, raw: bool) -> bytes:
     """The original behind one mark.
 
     Args:
-        handle: the hex digits of a mark, or their beginning.
+        handle: the hex digits of a mark, their beginning, or a whole mark.
         raw: the token's very bytes; else the decoded text, or the JSON of what is no string.
 
     Raises:
         UsageError: no or several originals have this handle.
     """
+    handle = _HANDLE_IN_MARK.sub(r"\1", handle.strip())
     with open_ledger(settings) as reader:
         rows = reader.values_by_prefix(handle)
         if len(rows) != 1:
@@ -94,6 +106,8 @@ def forget(settings: Settings, session: str) -> dict[str, int]:
         UsageError: no such session.
         LockedError: a daemon or backfill is at work.
     """
+    # Before a state folder is made where none was.
+    open_ledger(settings).close()
     with Store.open(settings, output_digest(settings, RULES_VERSION)) as store:
         with open_ledger(settings) as reader:
             info = one_session(reader, session, out=settings.out)

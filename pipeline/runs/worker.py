@@ -12,7 +12,7 @@ from pipeline.errors import SourceError
 from pipeline.parcels import Parcel
 from pipeline.runs.reading import Opening, SessionReading
 from pipeline.settings import Settings
-from pipeline.stages.chain import Chain, build_chain
+from pipeline.stages.chain import Chain, build_chain, verb_of
 from pipeline.stages.pack import Pack
 
 
@@ -33,7 +33,7 @@ def work(connection: Connection, settings: Settings) -> None:
     gc.set_threshold(100_000)
     # Ctrl-C is the parent's business; it closes the pipe.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    chain = build_chain(settings, verb="recall")
+    chain = build_chain(settings, verb=verb_of(settings))
     pack = Pack(settings.vault.enabled)
     try:
         while (opening := connection.recv()) is not None:

@@ -14,7 +14,7 @@ from pipeline.settings import Settings
 
 @dataclass(slots=True)
 class SessionState:
-    """What compaction has to know of the records before: a function of the source bytes alone (design, P0).
+    """What compaction has to know of the records before: a function of the source bytes alone (README.md, P0).
 
     It can be rebuilt at any record by letting the earlier ones through `observe`.
     """

@@ -32,6 +32,11 @@ def build_chain(settings: Settings, *, verb: str) -> Chain:
     return Chain((Decode(), CompactInput(settings.tool_input), result, Splice(verb)))
 
 
+def verb_of(settings: Settings) -> str:
+    """The word in the marks of outputs that are kept: without a vault there is nothing to recall."""
+    return "recall" if settings.vault.enabled else "digest"
+
+
 def replay(batch: Batch) -> None:
     """Let records pass that were compacted before, only to remember what they held."""
     observe(Decode()(batch))

@@ -56,7 +56,7 @@ def _decision(site: Site, cut: InputCut) -> Decision:
 
 
 def input_shape(format_: Format, settings: ToolInputSettings) -> Literal["summary", "in-place"]:
-    """The shape of compacted inputs: the format's own unless the settings name one (design, 5.2)."""
+    """The shape of compacted inputs: the format's own unless the settings name one."""
     if settings.shape == "auto":
         return "summary" if format_.summary_inputs else "in-place"
     return settings.shape

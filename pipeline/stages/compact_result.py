@@ -15,7 +15,7 @@ from pipeline.rules.marks import holds_mark, where_for
 from pipeline.rules.output import compact_tool_output
 from pipeline.rules.overlay import rule_of
 from pipeline.rules.prose import compact_prose, observe_prose
-from pipeline.rules.tool_classes import file_kind
+from pipeline.rules.tool_classes import is_exempt
 from pipeline.settings import CopySettings, RuleSettings, ToolInputSettings, ToolResultSettings
 from pipeline.stages.base import Batch, SessionState
 
@@ -27,7 +27,7 @@ KEPT_HEAD_CHARS = 1000
 COPY_RULE = "copy"
 LIST_RULE = "elide-list"
 FILE_RULE = "elide-file"
-# Whose `content` is a file body, and whose lists of lines the failure guarantee leaves out (design, P4).
+# Whose `content` is a file body, and whose lists of lines the failure guarantee leaves out (README.md, P4).
 FILE_CLASSES = frozenset({"read", "write", "edit", "notebook"})
 LIST_CLASSES = frozenset({"search", "list", "edit", "write"})
 IMAGE_RULE = "image"
@@ -274,10 +274,8 @@ def observe(batch: Batch) -> None:
 
 
 def keeps_failures(context: ToolContext) -> bool:
-    """Is what this call gave under the failure guarantee, so that an equal text may refer to it? (design, P4)"""
-    if context.tool_class in ("search", "list"):
-        return False
-    return context.tool_class != "read" or file_kind(context.path) != "source"
+    """Is what this call gave under the failure guarantee, so that an equal text may refer to it? (README.md, P4)"""
+    return not is_exempt(context.tool_class, context.path)
 
 
 def remember_first(record: Record, seen: Seen) -> None:
@@ -342,7 +340,10 @@ def _head_of(text: str) -> str:
 
 
 def _difference(before: str, after: str) -> tuple[int, int]:
-    return max(0, before.count("\n") - after.count("\n")), utf8(before) - utf8(after)
+    # A line that counts others is none of those that were there.
+    elisions = after.count("\n… [") + after.startswith("… [") - before.count("\n… [") - before.startswith("… [")
+    lines = before.count("\n") - after.count("\n") + max(0, elisions)
+    return max(0, lines), utf8(before) - utf8(after)
 
 
 def _planned(
@@ -355,7 +356,7 @@ def _planned(
     lost: str | tuple[int, int] | None = None,
     copy: bool = False,
 ) -> Decision:
-    """A plan, unless the new value with its mark would not be smaller (design, P6)."""
+    """A plan, unless the new value with its mark would not be smaller (README.md, P6)."""
     if isinstance(lost, tuple):
         lines, size = lost
     elif lost is not None:

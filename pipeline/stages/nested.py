@@ -52,7 +52,7 @@ def nested_text(nested: Nested, marked: Marked) -> str | None:
     Returns:
         None when the JSON is not one object any more, or nothing in it would get smaller.
 
-    Source: formats, 5 and 6; design, 5.2, "Marks".
+    Source: sessions as their writers leave them.
     """
     raw = nested.old.encode("utf-8", "surrogatepass")
     documents, _ = decode_record(raw)

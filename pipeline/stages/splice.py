@@ -1,4 +1,4 @@
-"""Stage 4: plans to bytes. Values are spliced into the record's own bytes, never re-encoded (design, P2)."""
+"""Stage 4: plans to bytes. Values are spliced into the record's own bytes, never re-encoded (README.md, P2)."""
 
 from __future__ import annotations
 

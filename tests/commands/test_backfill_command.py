@@ -54,7 +54,7 @@ def test_files_of_no_known_format_in_a_folder_are_counted_and_named_on_demand(tm
     options = ["--config", str(CONFIG), "--out", str(tmp_path / "o"), "--state", str(tmp_path / "s")]
     code, out, err = run("backfill", str(folder), "--jobs", "1", "--log-level", "info", *options)
     assert code == 0
-    assert "1 files of no known format" in out
+    assert "1 file of no known format" in out
     assert f"skipped {folder / 'notes.jsonl'}" in err
 
 

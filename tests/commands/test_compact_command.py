@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -37,6 +38,14 @@ def test_a_file_gets_the_same_and_a_line_tells_what_was_saved(fresh: Kept, run: 
 def test_standard_input_is_a_session_too(fresh: Kept, expected: str) -> None:
     command = [sys.executable, "-m", "pipeline", "compact", *fresh.options]
     done = subprocess.run(command, input=SAMPLE.read_bytes(), capture_output=True, check=True)
+    assert (done.stdout.decode(), done.stderr) == (expected, b"")
+
+
+def test_what_a_shell_substitutes_for_a_process_is_a_session_too(fresh: Kept, expected: str) -> None:
+    command = f"{shlex.join([sys.executable, '-m', 'pipeline', 'compact'])} <(cat {shlex.quote(str(SAMPLE))})"
+    done = subprocess.run(
+        ["/bin/bash", "-c", f"{command} {shlex.join(fresh.options)}"], capture_output=True, check=True
+    )
     assert (done.stdout.decode(), done.stderr) == (expected, b"")
 
 

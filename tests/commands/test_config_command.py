@@ -44,7 +44,7 @@ def test_the_document_has_the_values_as_they_are(config: Path, document: Documen
 
 def test_check_says_that_a_file_is_fine(config: Path, run: Run) -> None:
     code, out, err = run("config", "check", "--config", str(config))
-    assert (code, out, err) == (0, f"{config}: fine; 4 values given, 1 roots\n", "")
+    assert (code, out, err) == (0, f"{config}: fine; 4 values given, 1 root\n", "")
 
 
 def test_check_says_that_there_is_no_file(tmp_path: Path, run: Run, monkeypatch: Any) -> None:

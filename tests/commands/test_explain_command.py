@@ -28,7 +28,7 @@ def test_the_text_goes_to_standard_output_and_the_reasons_beside_it(tmp_path: Pa
     assert "  git-status: does not fit, the call is another" in lines
     assert any(line.startswith("  test-output: fits, ") for line in lines)
     assert "failure lines that have to stay: 2" in lines
-    assert lines[-1].startswith("test-output: ")
+    assert lines[-1].startswith("all together, test-output first: ")
 
 
 def test_a_text_that_stays_comes_back_as_it_is_with_the_reason(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -27,6 +28,12 @@ def test_a_session_has_a_row_a_record(kept: Kept, document: Document) -> None:
     assert sum(row["source_bytes"] for row in rows) == found["total"]["source_bytes"] == SAMPLE.stat().st_size
     assert {row["outcome"] for row in rows} == {"untouched", "edited"}
     assert all(bool(row["rules"]) == bool(row["edits"]) for row in rows)
+
+
+def test_the_document_is_one_line_as_json_writes_it(kept: Kept, run: Run) -> None:
+    for what in (str(SAMPLE), f"{SAMPLE}:9", f"{SAMPLE}:1"):
+        _, out, _ = run("show", what, "--json", *kept.options)
+        assert out == json.dumps(json.loads(out), ensure_ascii=False) + "\n"
 
 
 def test_the_sites_of_a_record_make_up_its_savings(kept: Kept, document: Document) -> None:
@@ -70,8 +77,8 @@ def test_a_record_without_sites_says_so(kept: Kept, run: Run) -> None:
     [
         pytest.param(f"{SAMPLE.name}:999", f"RECORD: need a line number from 1 to {LINES}, got 999", id="record"),
         pytest.param("messages.jsonl", "SESSION: need one session, 'messages.jsonl' fits 2: #", id="ambiguous"),
-        pytest.param("none.jsonl", "SESSION: need a source path", id="none"),
-        pytest.param("#77", "SESSION: need a source path", id="no such number"),
+        pytest.param("none.jsonl", "SESSION: no session fits", id="none"),
+        pytest.param("#77", "SESSION: no session fits", id="no such number"),
     ],
 )
 def test_what_is_no_one_session_is_wrong_use(kept: Kept, run: Run, session: str, message: str) -> None:

@@ -72,7 +72,7 @@ def test_verify_finds_all_as_it_should_be(kept: Kept, run: Run, document: Docume
     assert len(document("verify", *kept.options)["rows"]) == len(SAMPLE_SESSIONS)
     code, out, err = run("verify", SAMPLE.name, *kept.options)
     assert (code, err) == (0, "")
-    assert out.startswith("1 sessions, 28 records, ")
+    assert out.startswith("1 session, 28 records, ")
     assert out.endswith("all as it should be\n")
 
 
@@ -90,7 +90,7 @@ def test_verify_ends_with_1_when_an_output_was_changed(fresh: Kept, run: Run) ->
     output.write_bytes(data.replace(b"gauge", b"gouge", 1))
     code, out, err = run("verify", *fresh.options)
     assert code == 1
-    assert "1 differences" in out
+    assert "1 difference" in out
     assert err.startswith(f"compactd: {SAMPLES / 'openviking' / 'messages.jsonl'}: ")
 
 

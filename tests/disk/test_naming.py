@@ -61,5 +61,5 @@ def test_an_ambiguous_name_is_refused_with_the_candidates(reader: LedgerReader) 
 
 @pytest.mark.parametrize("text", ["", "none", "#9", "x.jsonl:", ":4", "#1:x"])
 def test_what_is_no_session_is_refused(reader: LedgerReader, text: str) -> None:
-    with pytest.raises(UsageError, match="SESSION: need"):
+    with pytest.raises(UsageError, match="SESSION: no session fits"):
         session_and_record(reader, text, out="/out")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.disk.sizes import StateSizes, state_sizes
-from pipeline.disk.targets import check_target, whole_file
+from pipeline.disk.targets import check_target, written
 from pipeline.errors import OutputError, UsageError
 from pipeline.settings import Settings
 
@@ -21,7 +21,7 @@ def settings(tmp_path: Path) -> Settings:
 def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
     target = tmp_path / "file"
     target.write_bytes(b"old")
-    with whole_file(str(target)) as sink:
+    with written(str(target)) as sink:
         sink.write(b"new")
         assert target.read_bytes() == b"old"
     assert target.read_bytes() == b"new"
@@ -31,14 +31,14 @@ def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
 def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
     target = tmp_path / "file"
     target.write_bytes(b"old")
-    with pytest.raises(TypeError), whole_file(str(target)) as sink:
+    with pytest.raises(TypeError), written(str(target)) as sink:
         sink.write("no bytes")  # type: ignore[call-overload]  # the failure
     assert target.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [target]
 
 
 def test_a_folder_that_is_missing_is_an_output_error(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="cannot write: No such file"), whole_file(str(tmp_path / "none" / "file")):
+    with pytest.raises(OutputError, match="cannot write: No such file"), written(str(tmp_path / "none" / "file")):
         pass
 
 

@@ -1,4 +1,4 @@
-"""Where chat messages hold inputs, results and prose with calls (formats.md, 6), and what is left alone."""
+"""Where chat messages hold inputs, results and prose with calls, and what is left alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where Claude Code records hold inputs, results and copies (formats.md, 2), and what is left alone."""
+"""Where Claude Code records hold inputs, results and copies, and what is left alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where Codex rollouts hold inputs, results and copies (formats.md, 5), and what is left alone."""
+"""Where Codex rollouts hold inputs, results and copies, and what is left alone."""
 
 from __future__ import annotations
 

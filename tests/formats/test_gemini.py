@@ -1,4 +1,4 @@
-"""Where Gemini sessions hold inputs, results and copies (formats.md, 7), and what is left alone."""
+"""Where Gemini sessions hold inputs, results and copies, and what is left alone."""
 
 from __future__ import annotations
 

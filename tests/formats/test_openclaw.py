@@ -1,4 +1,4 @@
-"""Where OpenClaw records hold inputs, results and copies (formats.md, 4), and what is left alone."""
+"""Where OpenClaw records hold inputs, results and copies, and what is left alone."""
 
 from __future__ import annotations
 

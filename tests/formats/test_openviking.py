@@ -1,4 +1,4 @@
-"""Where OpenViking messages hold inputs, results and prose with calls (formats.md, 3)."""
+"""Where OpenViking messages hold inputs, results and prose with calls."""
 
 from __future__ import annotations
 

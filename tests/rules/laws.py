@@ -1,4 +1,4 @@
-"""What is true of every text rule, whatever its text: design, P4 to P6."""
+"""What is true of every text rule, whatever its text: README.md, P4 to P6."""
 
 from __future__ import annotations
 

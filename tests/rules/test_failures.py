@@ -1,4 +1,4 @@
-"""What counts as a failure line (design, P4)."""
+"""What counts as a failure line (README.md, P4)."""
 
 from __future__ import annotations
 

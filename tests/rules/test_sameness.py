@@ -1,4 +1,4 @@
-"""When two failure lines are the same (design, P4)."""
+"""When two failure lines are the same (README.md, P4)."""
 
 from __future__ import annotations
 

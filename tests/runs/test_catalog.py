@@ -163,12 +163,29 @@ def test_two_files_that_changed_places_are_rewritten_sessions(home: Home) -> Non
     assert [row.generation for row in home.generations(1)] == [1, 2]
 
 
+def test_a_file_that_was_rewritten_in_its_middle_only_is_compacted_anew(home: Home) -> None:
+    """Its first and last bytes, and its length, are as before."""
+    data = HEAD + b"".join(short(number) for number in range(60))
+    path = home.write("m.jsonl", data)
+    home.backfill()
+    middle = len(data) // 2
+    changed = data[:middle].replace(b"took", b"gave") + data[middle:]
+    at = changed.rindex(b"gave")
+    changed = data[:at] + b"gave" + data[at + 4 :]
+    path.write_bytes(changed)
+    report = home.backfill()
+    assert report.total["records"] > 0
+    home.check("m.jsonl")
+
+
 def test_a_file_of_no_known_format_is_skipped_unless_it_is_named(home: Home) -> None:
     path = home.write("p/notes.jsonl", b"notes\n")
     with home.store() as store:
         assert Catalog(store).opening(found(path, home.source)) == Skipped(str(path), "no known session format")
         assert len(sessions(home)) == 1
-        assert opening(store, found(path, path)) == Opening(2, str(path), "unknown")
+        assert opening(store, found(path, path)) == Opening(
+            2, str(path), "unknown", note="no known session format, so it passes byte for byte"
+        )
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import resource
 import signal
 from collections.abc import Callable, Iterator
@@ -18,6 +19,9 @@ from pipeline.errors import OutputError
 from pipeline.runs.daemon import watch
 from pipeline.settings import CommitSettings, WatchSettings
 
+TOO_SMALL = 400_000
+"""Bytes; ledger and vault of the first commits have room in it, the first output has not."""
+FULL = "File too large|disk I/O error"
 RELS = ["a.jsonl", "p/b.jsonl", "p/c.jsonl"]
 PROSE = b'{"type":"user","sessionId":"s1","uuid":"p","message":{"role":"user","content":"%s"}}\n' % (b"words " * 400)
 
@@ -77,7 +81,7 @@ def on_log(action: Callable[[str], None]) -> Iterator[None]:
 def test_once_ends_with_the_error_when_nothing_can_be_written_and_goes_on_the_next_time(home: Home) -> None:
     # The ledger is a file, too; it is made before.
     home.store().close()
-    with small_files(45_000), pytest.raises(OutputError, match="File too large"):
+    with small_files(TOO_SMALL), pytest.raises(OutputError, match=FULL):
         once(home)
     assert home.problems() == []
     assert once(home) == 0
@@ -88,19 +92,19 @@ def test_the_daemon_goes_on_by_itself_when_there_is_room_again_and_a_signal_ends
     home.store().close()
     lines: list[str] = []
 
-    with small_files(45_000) as lift:
+    with small_files(TOO_SMALL) as lift:
 
         def act(line: str) -> None:
             lines.append(line)
             if "trying again" in line:
                 lift()
-            if sum("watching 3 files" in line for line in lines) == 2:
+            if "watching 3 files" in line and len(lines) > 1:
                 # The second life of the chain takes in what is there, then ends.
                 os.kill(os.getpid(), signal.SIGTERM)
 
         with on_log(act):
             assert watch(home.settings, [str(home.source)]) == 0
-    assert any("File too large; trying again" in line for line in lines)
+    assert any(re.search(f"({FULL}); trying again", line) for line in lines)
     home.check(*RELS)
 
 
@@ -128,7 +132,7 @@ def test_another_configuration_holds_for_what_grows_from_then_on(home: Home) -> 
     wider.append(RELS[1], short(900))
     once(wider)
     wider.check(RELS[1])
-    assert [row.generation for row in wider.generations(2)] == [1, 2]
+    assert [row.generation for row in wider.generations(2)] == [2]
     assert wider.outputs()[f"sessions/{RELS[0]}"] == before[f"sessions/{RELS[0]}"]
 
 

@@ -137,14 +137,39 @@ def test_a_fifo_is_read_to_its_end(tmp_path: Path) -> None:
     assert (target.read_bytes(), counts) == expected
 
 
-def test_a_target_appears_whole_and_private_and_replaces_what_was_there(tmp_path: Path) -> None:
+def test_a_target_appears_whole_and_private(tmp_path: Path) -> None:
     path, target = tmp_path / "a.jsonl", tmp_path / "a.small"
     path.write_bytes(DATA)
-    target.write_bytes(b"before")
     output, _ = compacted(path)
     assert target.read_bytes() == output
     assert target.stat().st_mode & 0o777 == 0o600
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a.jsonl", "a.small"]
+
+
+def test_a_target_that_was_there_keeps_its_mode_and_a_link_stays_one(tmp_path: Path) -> None:
+    path, target, linked = tmp_path / "a.jsonl", tmp_path / "a.small", tmp_path / "kept"
+    path.write_bytes(DATA)
+    linked.write_bytes(b"before")
+    linked.chmod(0o640)
+    target.symlink_to(linked)
+    output, _ = compacted(path)
+    assert target.is_symlink()
+    assert linked.read_bytes() == output
+    assert linked.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(DATA)
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        compact_file(str(path), str(fifo), format="auto", settings=SHORT)
+        assert os.read(reader, 1 << 20) == compacted(path)[0]
+    finally:
+        os.close(reader)
+    assert fifo.is_fifo()
 
 
 def test_a_full_disk_leaves_the_old_target_and_nothing_half_written(tmp_path: Path) -> None:
