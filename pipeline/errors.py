@@ -7,14 +7,6 @@ class CompactdError(Exception):
     """Base of all errors with a text meant for the user: place, need and what came, on one line."""
 
 
-class RecordError(CompactdError):
-    """One record cannot be handled; it passes unchanged and is counted under `reason`."""
-
-    def __init__(self, reason: str, detail: str = "") -> None:
-        super().__init__(f"{reason}: {detail}" if detail else reason)
-        self.reason = reason
-
-
 class UsageError(CompactdError):
     """A command line argument, PATH or SESSION is wrong: exit code 2."""
 
@@ -33,6 +25,10 @@ class OutputError(CompactdError):
 
 class LedgerError(CompactdError):
     """Ledger and files disagree, or the ledger cannot be used: stop, and say how to repair."""
+
+
+class SessionError(LedgerError):
+    """The output of one session is gone, was changed, or something else is in its place: the other sessions go on."""
 
 
 class LockedError(CompactdError):

@@ -19,7 +19,7 @@ from pipeline.disk.ledger import Ledger
 from pipeline.disk.places import Places
 from pipeline.disk.reader import read_at
 from pipeline.disk.rows import GenerationRow, SessionRow
-from pipeline.errors import LedgerError, OutputError
+from pipeline.errors import OutputError, SessionError
 
 COPY_BYTES = 1 << 20
 BUILDING, SWAPPING, CURRENT, SUPERSEDED = "building", "swapping", "current", "superseded"
@@ -68,7 +68,7 @@ class Swapper:
                 change.update_session(moved)
             return moved
         if os.path.lexists(self._places.path(self._out_path(moved))):
-            raise LedgerError(f"{self._places.path(self._out_path(moved))}: is in the way of a moved session's output")
+            raise SessionError(f"{self._places.path(self._out_path(moved))}: is in the way of a moved session's output")
         with self._ledger.transaction() as change:
             change.update_session(moved)
             change.put_former_path(session.id, old)
@@ -176,6 +176,8 @@ def remove_outputs(places: Places, out_path: bytes) -> None:
     for path in paths:
         try:
             os.unlink(path)
+            # Before the rows go: a name that came back after a power cut would belong to nobody.
+            fsync_dir(os.path.dirname(path))
         except FileNotFoundError:
             continue
         except OSError as error:
@@ -243,7 +245,7 @@ def _reading(path: str) -> Iterator[int]:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
-        raise LedgerError(f"{path}: cannot open: {error.strerror}; put it back or run `compactd forget`") from error
+        raise SessionError(f"{path}: cannot open: {error.strerror}; put it back or run `compactd forget`") from error
     try:
         yield fd
     finally:

@@ -12,7 +12,7 @@ from pipeline.disk.failpoints import FailPoints
 from pipeline.disk.files import PRIVATE_FILE, fsync_dir, make_private_dir, write_all
 from pipeline.disk.identity import tail_hash
 from pipeline.disk.reader import read_at
-from pipeline.errors import LedgerError, OutputError
+from pipeline.errors import OutputError, SessionError
 
 OPEN_FILES = 256
 RESERVED_FILES = 48
@@ -65,14 +65,14 @@ class Outputs:
         """The output at `path`, cut to its committed length.
 
         Raises:
-            LedgerError: the file is gone, too short, or its committed end is not what was written.
+            SessionError: the file is gone, too short, or its committed end is not what was written.
             OutputError: it cannot be opened.
         """
         known = self._open.get(path)
         if known is not None:
             self._open.move_to_end(path)
             if known.planned is None and not _in_place(known):
-                raise LedgerError(
+                raise SessionError(
                     f"{path}: was deleted, replaced or changed while it was written; run `compactd forget` on it and "
                     "`compactd backfill` again"
                 )
@@ -80,7 +80,7 @@ class Outputs:
         self._make_room()
         created = not os.path.lexists(path)
         if created and committed:
-            raise LedgerError(
+            raise SessionError(
                 f"{path}: need {committed} committed bytes, the file is gone; "
                 f"put it back, or run `compactd forget {path}` and backfill again"
             )
@@ -202,16 +202,16 @@ def cut_back(fd: int, path: str, committed: int, marker_len: int, marker_hash: i
     """Cut a file to its committed length, after making sure that its committed end is what was written.
 
     Raises:
-        LedgerError: it is shorter, or its end differs.
+        SessionError: it is shorter, or its end differs.
     """
     size = os.fstat(fd).st_size
     if size < committed:
-        raise LedgerError(
+        raise SessionError(
             f"{path}: need {committed} committed bytes, it has {size}; "
             f"put it back, or run `compactd forget {path}` and backfill again"
         )
     if committed and marker_len and tail_hash(read_at(fd, path), committed) != (marker_len, marker_hash):
-        raise LedgerError(
+        raise SessionError(
             f"{path}: the bytes before {committed} are not the ones that were written; "
             f"put it back, or run `compactd forget {path}` and backfill again"
         )

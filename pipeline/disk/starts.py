@@ -13,7 +13,7 @@ from pipeline.disk.ledger import Ledger
 from pipeline.disk.outputs import Outputs
 from pipeline.disk.places import Places
 from pipeline.disk.writing import Writing
-from pipeline.errors import LedgerError, OutputError
+from pipeline.errors import OutputError, SessionError
 
 PLANNED_BYTES = 1024 * 1024
 """So much of new outputs waits in memory at most, until one transaction names them all."""
@@ -41,13 +41,13 @@ class Starts:
         """Begin a generation.
 
         Raises:
-            LedgerError: something that is not ours lies in the place of its output.
+            SessionError: something that is not ours lies in the place of its output.
         """
         row = writing.generation
         # An attempt that was not finished may have left a file; only such a one is ever replaced.
         ours = row.state == BUILDING or self._ledger.generation(row.session, row.generation) is not None
         if not ours and (os.path.lexists(writing.path) or not self._places.holds(writing.path)):
-            raise LedgerError(
+            raise SessionError(
                 f"{writing.path}: need this place for an output, something else is there; "
                 "move it away, or give another --out"
             )

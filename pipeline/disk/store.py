@@ -7,8 +7,9 @@ The last one is the only truth; at start everything is cut back to it.
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -24,7 +25,7 @@ from pipeline.disk.reader import read_at
 from pipeline.disk.rows import GenerationRow, RollupSums, SessionRow, ValueRow
 from pipeline.disk.starts import Starts
 from pipeline.disk.writing import Writing, Writings
-from pipeline.errors import LedgerError
+from pipeline.errors import LedgerError, OutputError, SessionError
 from pipeline.parcels import Checkpoint, Parcel
 from pipeline.settings import Settings
 
@@ -42,6 +43,9 @@ class Store:
         self._pool = ThreadPoolExecutor(settings.commit.sync_threads, "sync")
         self._writings = Writings()
         self._starts = Starts(self._ledger, self._places, self._outputs, failpoints)
+        self._broken = ""
+        self.failed: dict[int, str] = {}
+        """Sessions that were given up since the store was opened, and why."""
         self._pending = Pending(self._ledger, self._vault if settings.vault.enabled else None)
 
     @classmethod
@@ -111,13 +115,18 @@ class Store:
         """Append a parcel's bytes to its output and keep its rows for the next commit.
 
         Raises:
+            SessionError: the output is not what the ledger says; the session was given up, the others were not touched.
             OutputError: the bytes could not be written; everything since the last commit has to be done again.
-            LedgerError: the output is not what the ledger says.
+            LedgerError: ledger or vault cannot be used; as above.
         """
+        with self._whole(parcel.session):
+            self._append(parcel)
+
+    def _append(self, parcel: Parcel) -> None:
         writing = self._writing_of(parcel)
         if writing.finishes:
             # The generation takes its place before anything is added that may be half a record.
-            self.commit()
+            self._commit()
             writing = self._writing_of(parcel)
         output = self._output(writing)
         begins = parcel.checkpoint.src_off - parcel.source_bytes
@@ -137,15 +146,32 @@ class Store:
             self._starts.make()
 
     def commit(self) -> None:
-        """Make everything that was appended count.
+        """Make everything that was appended count, but for sessions whose output was changed meanwhile.
 
         Raises:
             OutputError: it does not count; open the store again, which cuts back to the last commit.
-            LedgerError: the ledger was removed or replaced, or is damaged.
+            LedgerError: the ledger was removed or replaced, or is damaged; as above.
         """
+        with self._whole():
+            self._commit()
+
+    def _commit(self) -> None:
+        for writing in self._writings.touched():
+            try:
+                self._output(writing)
+            except SessionError as error:
+                self.failed[writing.session.id] = str(error)
+                self.abandon(writing.session.id)
         touched = self._writings.touched()
         if not touched:
             return
+        try:
+            self._make_count(touched)
+        except SessionError as error:
+            # Changed while it was committed: not the fault of whoever asked for this commit.
+            raise LedgerError(str(error)) from error
+
+    def _make_count(self, touched: Sequence[Writing]) -> None:
         self._starts.make()
         values = self._vault.flush()
         self._failpoints.reach("vault-after-flush")
@@ -159,6 +185,24 @@ class Store:
         self._vault.committed()
         self._pending.clear()
         self._settle(generations, touched)
+
+    @contextlib.contextmanager
+    def _whole(self, session: int = 0) -> Iterator[None]:
+        """What fails half-way leaves a store that nothing may be appended to; only a `session` can stop alone."""
+        if self._broken:
+            raise OutputError(f"not written after: {self._broken}")
+        try:
+            yield
+        except SessionError as error:
+            if not session:
+                self._broken = str(error)
+                raise
+            self.failed[session] = str(error)
+            self.abandon(session)
+            raise
+        except BaseException as error:
+            self._broken = str(error) or type(error).__name__
+            raise
 
     def _sync(self) -> None:
         """fdatasync of all outputs and packs that grew, in parallel; then the folders of new files."""
@@ -238,7 +282,7 @@ class Store:
         writing = self._writings.get(parcel.session)
         if parcel.starts:
             if writing is not None and writing.touched:
-                self.commit()
+                self._commit()
             return self._start(parcel)
         if writing is None:
             session = self._ledger.session_row(parcel.session)
@@ -278,7 +322,7 @@ class Store:
         """Is the output of a settled session still there, as long as it was written? It costs a stat.
 
         Raises:
-            LedgerError: no.
+            SessionError: no.
         """
         path = self._places.path(self._places.of(session))
         try:
@@ -287,7 +331,7 @@ class Store:
             size = -1
         if size != generation.out_len:
             came = "it is gone" if size < 0 else f"it has {size}"
-            raise LedgerError(
+            raise SessionError(
                 f"{path}: need an output of {generation.out_len} bytes, {came}; put it back, or let "
                 "`compactd backfill --recompact` make it anew"
             )

@@ -58,6 +58,7 @@ class VaultWriter:
         """The highest pack number so far: none is used twice while the writer lives."""
         self._frame: OpenFrame | None = None
         self._rows: list[ValueRow] = []
+        self._flushed = 0
         self._pending: dict[bytes, list[ValueRow]] = {}
 
     def open(self, committed: Mapping[int, int]) -> None:
@@ -134,7 +135,7 @@ class VaultWriter:
         return self._reader.equal(row, value)
 
     def flush(self) -> list[ValueRow]:
-        """Write what is in memory; the rows of all values added since the last `flush`.
+        """Write what is in memory; the rows of all values added since the last commit.
 
         Raises:
             OutputError: it could not be written; everything since the last commit is taken back.
@@ -142,8 +143,8 @@ class VaultWriter:
         """
         if self._frame is not None and self._frame.waiting:
             self._write(self._frame.pack, self._frame.flush())
-        rows, self._rows = self._rows, []
-        return rows
+        self._flushed = len(self._rows)
+        return list(self._rows)
 
     def fds_to_sync(self) -> list[int]:
         """Descriptors of the packs with bytes that are not committed, for fdatasync before the commit."""
@@ -155,8 +156,10 @@ class VaultWriter:
 
     def committed(self) -> None:
         """The ledger has committed `lengths()` and the rows of `flush`."""
-        if self._rows or (self._frame is not None and self._frame.waiting):
+        if len(self._rows) != self._flushed or (self._frame is not None and self._frame.waiting):
             raise RuntimeError("vault: committed before flush")
+        self._rows.clear()
+        self._flushed = 0
         self._committed = dict(self._lengths)
         self._pending.clear()
         for pack in [pack for pack in self._fds if pack != self._current]:
@@ -202,6 +205,7 @@ class VaultWriter:
                 os.close(self._fds.pop(pack))
             try:
                 os.unlink(self._path(pack))
+                fsync_dir(self.folder)
             except OSError as error:
                 raise OutputError(f"{self._path(pack)}: cannot remove: {error.strerror}") from error
 
@@ -286,6 +290,7 @@ class VaultWriter:
         """Forget all that is not committed. The frame goes, too: its compressor is ahead of the commit."""
         self._frame = None
         self._rows.clear()
+        self._flushed = 0
         self._pending.clear()
         self._reader.forget()
         self._lengths = dict(self._committed)

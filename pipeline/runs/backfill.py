@@ -19,7 +19,7 @@ from anyio.streams.memory import MemoryObjectSendStream
 from pipeline.disk.outputs import RESERVED_FILES, open_limit
 from pipeline.disk.scan import Found, roots_of, scan
 from pipeline.disk.store import Store
-from pipeline.errors import CompactdError, LedgerError, SourceError
+from pipeline.errors import CompactdError, SessionError, SourceError
 from pipeline.parcels import Parcel
 from pipeline.records import Outcome
 from pipeline.rules.base import RULES_VERSION
@@ -117,7 +117,7 @@ class _Backfill:
         for file in found:
             try:
                 opening = catalog.opening(file, renew=recompact)
-            except (SourceError, LedgerError) as error:
+            except (SourceError, SessionError) as error:
                 self._report.failed.append(str(error))
                 continue
             if isinstance(opening, Unchanged):

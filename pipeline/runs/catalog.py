@@ -63,7 +63,7 @@ class Catalog:
 
         Raises:
             SourceError: the file cannot be opened or read.
-            LedgerError: it is unchanged, but its output is gone or has another length.
+            SessionError: it is unchanged, but its output is gone or has another length.
         """
         session = self._known(found) or self._moved(found)
         if session is None:

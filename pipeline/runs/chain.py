@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from pipeline.disk.store import Store
-from pipeline.errors import LedgerError
+from pipeline.errors import SessionError
 from pipeline.parcels import Parcel
 from pipeline.settings import CommitSettings, Settings
 from pipeline.stages.base import Batch
@@ -105,14 +106,17 @@ class AsyncChain:
         """Append a parcel; False if its session's output is not what the ledger says: only that session stops."""
         if parcel.session in self.failed:
             return False
-        try:
+        with contextlib.suppress(SessionError):
             await anyio.to_thread.run_sync(self._store.append, parcel, limiter=self._disk)
-        except LedgerError as error:
-            self.failed[parcel.session] = str(error)
-            self._store.abandon(parcel.session)
-            self._on_failure(parcel.session, str(error))
-            return False
-        return True
+        self._note_failures()
+        return parcel.session not in self.failed
+
+    def _note_failures(self) -> None:
+        """Take over which sessions the store gave up."""
+        for session, why in self._store.failed.items():
+            if session not in self.failed:
+                self.failed[session] = why
+                self._on_failure(session, why)
 
     async def _commit(self, receive: MemoryObjectReceiveStream[Parcel], meter: Meter) -> None:
         """Append parcels as they come; commit when a limit is reached, and once more at the end."""
@@ -142,7 +146,8 @@ class AsyncChain:
                     # A commit that was begun is finished: its result must be known.
                     with anyio.CancelScope(shield=True):
                         await anyio.to_thread.run_sync(self._store.commit, limiter=self._disk)
-                    self._on_commit(waiting)
+                    self._note_failures()
+                    self._on_commit([parcel for parcel in waiting if parcel.session not in self.failed])
                     waiting = []
                     deadline = float("inf")
                 meter.busy_seconds += time.perf_counter() - received

@@ -7,7 +7,7 @@ import logging
 import anyio
 import anyio.to_thread
 
-from pipeline.errors import LedgerError, SourceError
+from pipeline.errors import SessionError, SourceError
 from pipeline.runs.catalog import Catalog, Skipped, Unchanged
 from pipeline.runs.chain import AsyncChain
 from pipeline.runs.reading import SessionReading
@@ -44,7 +44,7 @@ class Turns:
             if tracked.settled:
                 self._tracker.release(tracked)
             batch = None
-        except LedgerError as error:
+        except SessionError as error:
             # Its output or rows are in the way of a move or a longer record: the others go on.
             log.error("%s", error)
             tracked.given_up = True

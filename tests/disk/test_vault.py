@@ -83,11 +83,14 @@ def test_values_come_back_and_the_files_are_private(tmp_path: Path) -> None:
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_row_is_known_when_its_value_is_added_and_flush_gives_it_once(tmp_path: Path) -> None:
+def test_a_row_is_known_when_its_value_is_added_and_flush_gives_it_until_the_commit(tmp_path: Path) -> None:
     writer = opened(tmp_path)
     row = put(writer, 7, b'"some text"')
     assert (row.id, row.digest16, row.len) == (7, digest16(b'"some text"'), 11)
-    assert (writer.flush(), writer.flush()) == ([row], [])
+    # A commit that fails behind the flush is tried with the same rows.
+    assert (writer.flush(), writer.flush()) == ([row], [row])
+    writer.committed()
+    assert writer.flush() == []
     writer.close()
 
 
