@@ -47,7 +47,7 @@ _MAKE = (
     r"|LINK"
     rf"|ACTION|STAMP|SOLINK|COPY|OBJCXX|OBJC|ASM)[( ]|{_COMPILER} |: && {_COMPILER} )[^\n]*",
     r"\[[0-9,]+ / [0-9,]+\] [^\n]+",
-    r"(?:Loading|Analyzing): [^\n]*",
+    r"(?:Loading|Analyzing): (?:[0-9]+ packages? loaded|[0-9]+ targets?\b[^\n]*|target //[^\n]*)?",
     r"(?:Scanning|Consolidate) (?:dependencies of|compiler generated dependencies of) target \S+",
     r"(?:gmake|make)(?:\[[0-9]+\])?: (?:Entering|Leaving) directory [^\n]+",
     r"ninja: Entering directory [^\n]+",
@@ -64,11 +64,14 @@ _MAKE = (
     r"config\.status: (?:creating|executing|linking) [^\n]+",
     r"-- (?:Detecting|Check for working|Looking for|Performing Test|Checking for|Check size of|Check if)\b[^\n]*",
 )
+# What a check did not find is the news of it.
+_NOT_THERE = r"(?:checking|-- )[^\n]*(?:\.\.\.|-) *(?:no\b|none$|not |failed|missing|unsupported)[^\n]*"
 _ALL_BUILT = r"\[100%\] Built target [^\n]+"
 _WEB = (
     # vite, rollup, esbuild: phases and written files
     r"(?:transforming|rendering chunks|computing gzip size)\b[^\n]*",
-    r" *\S+\.(?:js|mjs|cjs|css|map|html|svg|png|jpe?g|webp|gif|ico|woff2?|ttf|wasm|json|txt"
+    r" *(?:\./)?(?:dist|build|out|public|static|assets|\.next|\.output|es|lib)/\S+"
+    r"\.(?:js|mjs|cjs|css|map|html|svg|png|jpe?g|webp|gif|ico|woff2?|ttf|wasm|json|txt"
     r"|d\.ts) +[0-9.,]+ ?[kKM]i?[bB]\b"
     r"(?: +│[^\n]*)?",
     # webpack
@@ -151,7 +154,7 @@ _NOISES = noise_list(
     signs=(*SIGNS, *packages.SIGNS),
     also=packages.NOISE,
     announces=(*_DOCKER_STEPS, *_GRADLE_STEPS),
-    but=(_ALL_BUILT, *packages.BUT),
+    but=(_ALL_BUILT, _NOT_THERE, *packages.BUT),
     prefix=rf"#[0-9]+ {_SECONDS} ",
 )
 

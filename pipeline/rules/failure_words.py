@@ -60,8 +60,28 @@ _ENGLISH = (
     r"no matches|access violation|not be (?:found|opened|read|written|resolved|loaded|parsed|reached)",
     r"no longer (?:exists|available|supported)|dropped (?:packet|connection|message)|lost (?:\d|packet|data)|panick",
     r"is a directory|not a directory|unbound variable|unknown authority|^rspec \./",
+    r"name or service not known|failure in name resolution|no address associated|password is required",
+    r"no installation candidate|nodes are available|insufficient (?:cpu|memory|ephemeral)|not in gzip format",
+    r"(?:declared|imported) and not used",
+    r"^\S+\.(?:go|rs|cc?|cpp|cxx|hh?|hpp|java|kt|swift|zig|hs|mli?|cs|fs|scala):[0-9]+:[0-9]+: \S",
     r"^[a-z_.]*warning: | at \S+ line [0-9]+\.[ \t\r]*$",
 )
+# What the C library says of errors of the system; behind a colon, or alone.
+_SYSTEM = (
+    "no child processes|block device required|device or resource busy|file exists|inappropriate ioctl for device",
+    "text file busy|numerical argument out of domain|no locks available|directory not empty|identifier removed",
+    "no message of desired type|level [23] (?:not synchronized|halted|reset)|protocol driver not attached",
+    "no csi structure available|exchange full|no anode|bad font file format|device not a stream|no data available",
+    "timer expired|out of streams resources|machine is not on the network|object is remote|link has been severed",
+    "multihop attempted|bad message|name not unique on network|file descriptor in bad state|remote address changed",
+    "socket operation on non-socket|destination address required|network is down|no buffer space available",
+    "transport endpoint is already connected|host is down|operation already in progress|stale (?:nfs )?file handle",
+    "structure needs cleaning|not a xenix named type file|no xenix semaphores available|is a named type file",
+    "no medium found|key has expired|key has been revoked|owner died|state not recoverable",
+    "operation not possible due to rf-kill|hangup|alarm clock|quit|bad system call|trace/breakpoint trap",
+    "virtual timer expired|profiling timer expired|invalid cross-device link|cross-device link",
+)
+_SYSTEM_TEXT = rf"(?:: |^|[0-9] )(?:{'|'.join(_SYSTEM)})(?: \(core dumped\))?[.!]?[ \t\r]*$"
 # Upper or mixed case only: the same words in lower case are everyday words or names.
 _CASED = (
     r"\b(?:CRITICAL|CRIT|SEVERE|EMERG(?:ENCY)?|ALERT|FAULT|BUG|FTL|KO)\b|^[EF][0-9]{4} [0-9]|^[EF]/[A-Za-z]",
@@ -114,10 +134,11 @@ _SHAPES = (
     r"^[ \t]*[-+]{1,3} ?(?:expected|received|actual)\b|^_{3,} [^\n]* _{3,}\r?$|^[ \t]+[0-9]+\) [^ \t\n]",
     r"^[^ \t\n]+\.py:[0-9]+:(?: in [^ \t\n]+)?[ \t\r]*$|^[ \t]*(?:Value of:|Which is:|To be equal to:)",
     r"^(?:[ \t|]+[\^~]|\^)[ \t^~|+-]*\r?$|^[ \t]+\([^()\n]{1,80}\) [^ \t\n]+\.exs?:[0-9]+:",
+    r"^[ \t]+(?:have|want) \(",
     r"^[ \t]*(?:expr|stacktrace|arguments):[ \t]|^[ \t]*[0-9]+[ \t]+failing\b",
 )
 
-_WORDS_TEXT = "|".join((*_ENGLISH, "(?-i:" + "|".join(_CASED) + ")", _SYMBOLS, *_OTHER_LANGUAGES))
+_WORDS_TEXT = "|".join((*_ENGLISH, _SYSTEM_TEXT, "(?-i:" + "|".join(_CASED) + ")", _SYMBOLS, *_OTHER_LANGUAGES))
 _SHAPES_TEXT = "|".join(_SHAPES)
 
 

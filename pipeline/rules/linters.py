@@ -33,7 +33,8 @@ NOISE = (
     # prettier, black, mypy, golangci-lint, rubocop -d
     r"\S+\.[a-z]{1,6} [0-9]+ms \(unchanged\)(?: \(cached\))?",
     r"\S+ (?:already well formatted|wasn't modified on disk since last run)[^\n]*",
-    r"(?:LOG: |TRACE: |INFO )[^\n]+",
+    r"(?:LOG|TRACE):  [^\n]+",
+    r"INFO \[[a-z_/]+\] [^\n]+",
     r"level=(?:info|debug) msg=[^\n]*",
     r"Inspecting [0-9]+ files?|Scanning \S+",
 )

@@ -49,8 +49,8 @@ _STATES = (
     rf"|[0-9.,]+ ?/ ?[0-9.,]+)[^\n]*",
     rf"(?:[^\[\]\n]{{1,60}} )? *(?:[0-9.]{{1,5}} ?%|[0-9]+/[0-9]+) *(?:\[|\|)(?:[=>#*. _-]|{_BLOCK}){{4,}}(?:\]"
     rf"|\|)[^\n]*",
-    # a share alone, or behind what is done
-    r" *[0-9]{1,3}(?:\.[0-9]+)? ?%(?: (?:complete|completed|done|finished))?\.?",
+    # a share of what is done; one alone may be an answer
+    r" *[0-9]{1,3}(?:\.[0-9]+)? ?% (?:complete|completed|done|finished)\.?",
     r"(?i:(?:[a-z]+ ){0,3}(?:(?:down|up)load(?:ing|ed)?|progress|extracting|unpacking|copying|processing|fetching"
     r"|installing"
     rf"|receiving|sending|syncing|loading|indexing|encoding|uploading|exporting|importing|verifying|epoch)[^\n%/]{{0,60}}?"

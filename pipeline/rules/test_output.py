@@ -29,7 +29,9 @@ _PASSES = (
     # unittest, cargo, deno: "name ... ok"
     rf"[ \t]*\S[^\n]*[ ]\.\.\.[ ]ok{_TIME}",
     # jest, vitest, mocha, node, ava, playwright
-    r"[ \t]*(?:✓|✔|√)[ ]+[^\n]+",
+    # Below a heading, or with a time or a count of tests: other programs tick off, too.
+    r"(?:[ ]{2,}|\t)(?:✓|✔|√)[ ]+[^\n]+",
+    r"[ ]?(?:✓|✔|√)[ ]+[^\n]*(?:\([0-9.,]+[ ]?m?s\)|[ ][0-9.,]+[ ]?m?s|\([0-9]+[ ]tests?\b[^\n]*)",
     r"[ ]?PASS[ ]+\S+\.[cm]?[jt]sx?(?:[ ][^\n]*)?",
     # bun
     r"\(pass\)[ ][^\n]+",

@@ -24,7 +24,6 @@ BARS = {
     "pip": "     ━━━━━━━━╸━━━━━━━━━━━━ {}3.4/263.4 kB {}36.3 MB/s eta 0:00:00",
     "equal signs": "hay [====>      ] {}{}%",
     "share first": "{}{}% [====>      ] hay.tar.gz",
-    "share alone": "{}{}%",
     "complete": "  {}{}% complete",
     "downloading": "Downloading hay.tar.gz: {}{}%",
     "sizes": "Downloaded {}2.1 MB of {}00 MB",

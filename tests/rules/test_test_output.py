@@ -107,8 +107,8 @@ GREP = "tests/a.py:3: ✓ opens\ntests/b.py:9: PASS is printed\n" * 9
         pytest.param("Bash", "…" * 600, False, id="nothing"),
         pytest.param("Bash", "✓ a\n✓ b\nx\ny", False, id="half of the lines"),
         pytest.param("Bash", "✓ a\n✓ b\nx\ny\n", False, id="half of the lines, each with its end"),
-        pytest.param("Bash", "✓ a\n✓ b\n✓ c\nx\ny", True, id="most lines"),
-        pytest.param("Bash", "✓ a\n✓ b\n\n\n\n\nx\n", True, id="most of the filled lines"),
+        pytest.param("Bash", "  ✓ a\n  ✓ b\n  ✓ c\nx\ny", True, id="most lines"),
+        pytest.param("Bash", "  ✓ a\n  ✓ b\n\n\n\n\nx\n", True, id="most of the filled lines"),
     ],
 )
 def test_only_the_shape_of_a_test_run_matches(tool: str, text: str, expected: bool) -> None:
