@@ -128,6 +128,8 @@ def _message_sites(
             tool, context = answer.call
             here = (*path, "message", "content", index, "content")
             sites += result_sites(block.get("content"), here, _MIRROR if nested else _TEXT, tool, context)
+        elif kind == "image" and is_image(block):
+            sites.append(Site((*path, "message", "content", index), block, Treat.IMAGE, "", NO_CONTEXT))
         elif kind == "text" and isinstance(text := block.get("text"), str):
             treat = _text_treat(text, nested=nested)
             if treat is not None:

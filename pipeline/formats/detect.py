@@ -104,7 +104,8 @@ def _format_of_typed(kind: str, value: Mapping[str, Json]) -> str | None:
     if kind == "gemini" and "id" in value:
         return _LINES
     message = value.get("message")
-    if kind == "message" and isinstance(message, dict) and message.get("role") in _OPENCLAW_ROLES:
+    role = message.get("role") if isinstance(message, dict) else None
+    if kind == "message" and isinstance(role, str) and role in _OPENCLAW_ROLES:
         return "openclaw"
     if kind == "session" and "id" in value and ("version" in value or "cwd" in value):
         return "openclaw"

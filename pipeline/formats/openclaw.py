@@ -11,6 +11,7 @@ from pipeline.formats.blocks import SHORTEST_COPY_CHARS, result_sites, text_of
 from pipeline.formats.inner import inner_value
 from pipeline.formats.repeats import stands_in
 from pipeline.records import Json, Path, Site, Treat
+from pipeline.rules.base import NO_CONTEXT
 from pipeline.rules.tool_classes import context_of
 
 # What a command that failed leaves behind its output.
@@ -50,11 +51,24 @@ class OpenClaw:
             return _call_sites(message.get("content"), (*path, "content"), pairing.own)
         if role == "toolResult":
             return _result_sites(message, path, pairing.own)
+        if role == "user":
+            return _image_sites(message.get("content"), (*path, "content"))
         return _user_command_sites(message, path) if role == "bashExecution" else []
 
     def day(self, document: dict[str, Json]) -> str:
         """The day of the record's `timestamp`; that of its message is another clock."""
         return day_of(document.get("timestamp"))
+
+
+def _image_sites(content: Json, path: Path) -> list[Site]:
+    """The images of what a user said; the texts are prose."""
+    if not isinstance(content, list):
+        return []
+    return [
+        Site((*path, index), block, Treat.IMAGE, "", NO_CONTEXT)
+        for index, block in enumerate(content)
+        if isinstance(block, dict) and _is_image(block)
+    ]
 
 
 class _Answer(NamedTuple):

@@ -208,6 +208,10 @@ def _similar_end(lines: list[str], keys: dict[int, str], first: int, equal: int,
     `keys` holds the keys that are known already.
     """
     key = keys.pop(first, None) or failure_key(lines[first])
+    # The names of what was blanked do not count as letters. Asked first: a run that is not folded is not searched.
+    letters = sum(map(str.isalpha, islice(key, LONG_LINE_CHARS))) - 4 * key.count("<")
+    if letters < _SIMILAR_LETTERS:
+        return equal
     end = equal
     while end < stop:
         keys[end] = failure_key(lines[end])
@@ -215,11 +219,7 @@ def _similar_end(lines: list[str], keys: dict[int, str], first: int, equal: int,
             break
         del keys[end]
         end += 1
-    if end == equal or end - first < _SIMILAR_LINES:
-        return equal
-    # The names of what was blanked do not count as letters.
-    letters = sum(map(str.isalpha, islice(key, LONG_LINE_CHARS))) - 4 * key.count("<")
-    return end if letters >= _SIMILAR_LETTERS else equal
+    return equal if end == equal or end - first < _SIMILAR_LINES else end
 
 
 def _is_counted(line: str) -> bool:

@@ -62,7 +62,11 @@ _ENGLISH = (
     r"is a directory|not a directory|unbound variable|unknown authority|^rspec \./",
     r"name or service not known|failure in name resolution|no address associated|password is required",
     r"no installation candidate|nodes are available|insufficient (?:cpu|memory|ephemeral)|not in gzip format",
-    r"(?:declared|imported) and not used",
+    r"(?:declared|imported|defined) and not used|is not in std\b|attempt to (?:index|call|subtract|add|multiply)",
+    r"on a `none` value|uninitiali[sz]ed constant|before its declaration|is not assignable|execution halted",
+    r"pure virtual method|not specified; omitting|target is busy|already mounted|database is locked",
+    r"dependency problems|[1-9][0-9]*% packet loss|definitely lost|\bloss: nan\b|high severity|\bhttp [45][0-9][0-9]\b",
+    "没有那个文件|そのようなファイル|그런 파일이나",
     r"^\S+\.(?:go|rs|cc?|cpp|cxx|hh?|hpp|java|kt|swift|zig|hs|mli?|cs|fs|scala):[0-9]+:[0-9]+: \S",
     r"^[a-z_.]*warning: | at \S+ line [0-9]+\.[ \t\r]*$",
 )

@@ -91,6 +91,10 @@ class CompactResult:
         """The note of one site and, if it is to be edited, the plan."""
         if not self.results.enabled:
             return _left(site, POLICY)
+        kind = _KINDS.get(site.treat)
+        if kind is not None and not isinstance(site.value, kind):
+            # No writer puts such a value there; whoever did keeps it.
+            return _left(site, NO_RULE)
         return _DECISIONS[site.treat](self, site, seen)
 
     def text(self, site: Site, seen: Seen) -> Decision:  # noqa: ARG002 - the table's form
@@ -257,6 +261,19 @@ _DECISIONS: dict[Treat, Callable[[CompactResult, Site, Seen], Decision]] = {
     Treat.LINES: CompactResult.lines,
     Treat.IMAGE: CompactResult.image,
     Treat.STUB: CompactResult.stub,
+}
+
+
+# What a treatment is for; a place may hold anything.
+_KINDS: dict[Treat, type | tuple[type, ...]] = {
+    Treat.COPY_ONLY: (str, list),
+    Treat.CONTAINED: (str, list),
+    Treat.TEXT: str,
+    Treat.MARKDOWN: str,
+    Treat.MIRROR: str,
+    Treat.FILE: str,
+    Treat.GROWING: str,
+    Treat.LINES: list,
 }
 
 

@@ -166,7 +166,11 @@ def test_a_tool_use_result_repeats_input_or_text(text: Value, mirror: Value, exp
             [("message.content", Treat.MARKDOWN)],
             id="prose with a block",
         ),
-        pytest.param({"type": "user", "message": {"content": [IMAGE, {"type": "text", "text": LONG}]}}, [], id="user"),
+        pytest.param(
+            {"type": "user", "message": {"content": [IMAGE, {"type": "text", "text": LONG}]}},
+            [("message.content.0", Treat.IMAGE)],
+            id="an image of the user",
+        ),
         pytest.param(
             {"type": "assistant", "message": {"content": [{"type": "thinking", "thinking": LONG, "signature": LONG}]}},
             [],

@@ -162,6 +162,7 @@ def test_a_value_too_deep_for_the_fast_encoder_is_encoded() -> None:
     assert encode_value(value) == nested(400)
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize(
     "make",
     [

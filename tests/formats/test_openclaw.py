@@ -196,7 +196,11 @@ def test_a_stream_is_a_copy_if_it_decodes_to_the_arguments(key: str, stream: str
             [("message.command", Treat.INPUT)],
             id="command without output",
         ),
-        pytest.param(record({"role": "user", "content": [{"type": "text", "text": LONG}, IMAGE]}), [], id="user"),
+        pytest.param(
+            record({"role": "user", "content": [{"type": "text", "text": LONG}, IMAGE]}),
+            [("message.content.1", Treat.IMAGE)],
+            id="an image of the user",
+        ),
         pytest.param(
             record(
                 {

@@ -115,6 +115,7 @@ def test_each_token_decodes_to_the_value_at_its_path(
     assert [json.loads(token) for token in found(raw, [path for path, _ in expected])] == [v for _, v in expected]
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize(
     "make",
     [

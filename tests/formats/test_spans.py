@@ -262,6 +262,7 @@ def moved_back(edits: list[tuple[tuple[int, int], bytes, bytes]]) -> tuple[list[
     return spans, [original for _, _, original in edits]
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize(
     "make",
     [

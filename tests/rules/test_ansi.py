@@ -59,6 +59,7 @@ def test_stripping_twice_changes_nothing(text: str) -> None:
     assert "\x1b" not in once
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize("unit", ["\x1b", "\x1b[", "\x1b]", "\x1b[1;", "[31m[0m", "[3", "[", "m", "[1;1;"])
 def test_time_is_linear(unit: str) -> None:
     text = "[31mx[0m" + unit * (1_000_000 // len(unit))

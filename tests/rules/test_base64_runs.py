@@ -95,6 +95,7 @@ def test_the_laws_hold(text: str) -> None:
     assert is_subsequence(plain, short.split("\n"))
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize("unit", ["A1b/", "\n", RUN[:60] + "\n", "A" * 60 + "\n", DIGESTS[:65], "://A1b ", RUN + "="])
 def test_time_is_linear(unit: str) -> None:
     assert is_linear(shorten_base64, lambda chars: unit * (chars // len(unit)))

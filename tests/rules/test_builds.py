@@ -203,6 +203,7 @@ def test_laws(text: str) -> None:
     check_laws(compact_build_output, text, KEPT.values())
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize(
     "unit",
     ["[1/2] ", "gcc -c ", "\n", "a: Pull", "[1/2] Building a\n", "#1 0.1 ", "> Task :a\n", " => [", "a -> b", "a/"],
@@ -212,6 +213,7 @@ def test_time_is_linear(unit: str) -> None:
     check_linear(lambda text: RULE.matches("Bash", text), unit)
 
 
+@pytest.mark.benchmark
 def test_a_text_of_all_kinds_of_lines_is_searched_fast() -> None:
     """One pattern of all lines would not fit into the memory of a fast search, and take seconds for this."""
     text = "".join(f"{line}\n" for line in LINES if line.isprintable()) * 60

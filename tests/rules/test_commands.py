@@ -85,6 +85,7 @@ def test_any_text_gives_commands_of_at_least_one_word(command: str) -> None:
     assert all(words for words in simple_commands(command))
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize("unit", ["bash -c '", "'", "a ", "<<EOF\n", "sudo ", "\\", "(", "A=b "])
 def test_long_lines_cost_little(unit: str) -> None:
     start = time.perf_counter()

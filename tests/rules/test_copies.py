@@ -105,6 +105,7 @@ def test_lists_are_compared_by_lines_or_as_json() -> None:
     assert text_of_list([{"a": 1}, "\ud83d"]) == '[{"a": 1}, "\ud83d"]'
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize("unit", ["     1→a\n", " " * 9, "1", "\n\n<system-reminder>"])
 def test_line_numbers_go_in_linear_time(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))

@@ -223,6 +223,7 @@ HOSTILE: dict[str, Callable[[int], str]] = {
 }
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_time_is_linear(kind: str) -> None:
     def seconds(size: int) -> float:
@@ -236,3 +237,15 @@ def test_time_is_linear(kind: str) -> None:
 
 def test_the_rule_has_its_published_name() -> None:
     assert FALLBACK_RULE_ID == "dedup-elide"
+
+
+@pytest.mark.benchmark
+@pytest.mark.parametrize("line", ["{:040x}", "{} ms", "2026-01-05 08:00:{:02}", "\rx {}%"])
+def test_runs_that_are_not_folded_are_searched_once(line: str) -> None:
+    def seconds(count: int) -> float:
+        text = "\n".join(line.format(number) for number in range(count))
+        start = time.process_time()
+        dedup_and_elide(text)
+        return time.process_time() - start
+
+    assert seconds(8_000) < 8 * seconds(2_000) + 0.1

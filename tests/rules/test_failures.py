@@ -290,6 +290,7 @@ HOSTILE: dict[str, Callable[[int], str]] = {
 }
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_time_is_linear_on_hostile_text(kind: str) -> None:
     def seconds(text: str) -> float:

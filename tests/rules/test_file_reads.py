@@ -151,6 +151,7 @@ def test_the_laws_hold(lines: list[str], path: str, with_numbers: bool) -> None:
     assert is_subsequence(kept, text.split("\n"))
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize(
     "unit", ["def f(\n", "a" * 50 + " ", "(" * 60 + "\n", "int a b c ", "1→def f():\n", "public static "]
 )

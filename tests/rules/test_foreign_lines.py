@@ -67,6 +67,12 @@ def test_the_end_by_a_signal_is_a_failure(name: str) -> None:
         "sudo: a password is required",
         "E: Package 'foo' has no installation candidate",
         "ssh: Name or service not known",
+        "main.go:3:8: package foo is not in std",
+        "lua: a.lua:1: attempt to index a nil value (global 'x')",
+        "called `Option::unwrap()` on a `None` value",
+        "umount: /mnt: target is busy.",
+        "3 packets transmitted, 0 received, 100% packet loss",
+        "cat: x: 没有那个文件或目录",
     ],
 )
 def test_failures_of_other_words(line: str) -> None:

@@ -105,6 +105,7 @@ def test_the_rule_is_idempotent_and_keeps_unknown_lines_in_order(text: str) -> N
     assert [x for x in short.split("\n") if x in unknown] == [x for x in text.split("\n") if x in unknown]
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize(
     "unit", ["On branch x\n", "\n", "\tm: a/b/c\n", "## a\n", "On branch x\nUntracked files:\n\ta/b\n"]
 )

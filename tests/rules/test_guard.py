@@ -88,6 +88,7 @@ def test_a_page_keeps_the_failures_that_a_reader_sees(page: str, text: str, lost
     assert lost_from_page(page, text) == lost
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize(
     "page",
     ["<p>error <b>x</b></p>", "<script>", "<script>a</script>", "<a", "<!--", "<p>error</p>", "<b>error</b>"],
@@ -102,6 +103,7 @@ def test_a_hostile_page_takes_linear_time(page: str) -> None:
     assert min(seconds(400_000) for _ in range(3)) <= 8 * min(seconds(100_000) for _ in range(3)) + 0.05
 
 
+@pytest.mark.benchmark
 def test_many_distinct_failures_take_linear_time() -> None:
     def seconds(number: int) -> float:
         text = "".join(f"error in crate {i}\n" for i in range(number))

@@ -146,6 +146,7 @@ def test_words_survive_in_order(words: list[str]) -> None:
 HOSTILE = ["<a", "<!--", '<a ">', "<script>", "<", "&amp", "<td>x", "<x<b>", "<a href='", "<p>", "&lt;", "<pre>a", "<!"]
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_time_is_linear(unit: str) -> None:
     text = "<html>" + unit * (500_000 // len(unit))

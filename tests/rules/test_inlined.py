@@ -78,6 +78,7 @@ def test_blocks_lie_in_order_and_compaction_is_idempotent(text: str) -> None:
     assert rewrite(done, find_inlined(done), options).text == done
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize("unit", ["[tool: a]\n[", "[tool result]\n", "[tool: a]\n", "\n", '[tool: a]\n{"a":\n'])
 def test_time_is_linear(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))

@@ -181,6 +181,7 @@ def test_the_laws_hold_for_lines(parts: list[tuple[Any, int]], line_end: str) ->
         json.loads(line)
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize("unit", ['"a\\n",', "1,", '{"a":[1]},', '"' + "\\\\" * 50 + '",', '"error",'])
 def test_time_is_linear(unit: str) -> None:
     assert is_linear(prune_json, lambda chars: "[" + unit * (chars // len(unit)) + "0]")

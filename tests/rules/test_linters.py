@@ -159,6 +159,7 @@ def test_laws(text: str) -> None:
     check_laws(compact_lint_output, text, UNTOUCHED)
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize(
     "unit", ["a:1:1: x\n", "a.py:1: note: https://x\n", "\n", "....Passed", "- ", "a:1", "  1:1  error "]
 )

@@ -177,6 +177,7 @@ def test_the_laws_hold(lines: list[str]) -> None:
     assert is_subsequence([line for line in short.split("\n") if " entries in " not in line], lines)
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize(
     "unit",
     ["a/b\n", "│   ├── x\n", "│   " * 30 + "├── x\n", " " * 300 + "x\n", "a " * 150 + "\n", "a/" * 150 + "\n", "x:\n"],
@@ -186,6 +187,7 @@ def test_time_is_linear(unit: str) -> None:
     assert is_linear(fold_listing, lambda chars: unit * (chars // len(unit)))
 
 
+@pytest.mark.benchmark
 def test_a_deep_tree_takes_no_longer() -> None:
     assert is_linear(
         fold_listing, lambda chars: "".join(" " * (4 * n) + "└── x\n" for n in range(int((chars / 2) ** 0.5)))

@@ -127,6 +127,7 @@ def test_the_laws_hold(parts: list[tuple[str, int]]) -> None:
     assert is_subsequence([bare(line) for line in short.split("\n")], [bare(line) for line in lines] or [""])
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize("unit", [at(1, WAIT) + "\n", at(1, WAIT) + "\nx\n", "2026-", "a-" * 30 + "| ", "\x1b[m" * 9])
 def test_time_is_linear(unit: str) -> None:
     assert is_linear(fold_logs, lambda chars: (at(1, WAIT) + "\n") * 9 + unit * (chars // len(unit)))

@@ -158,6 +158,7 @@ def test_blocks_lie_in_order_and_compaction_is_idempotent(text: str) -> None:
     assert done.startswith(text[: blocks[0].start if blocks else len(text)])
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize(
     "unit", ["[[tool]] a\n", "[[tool-result]] a\n```text\n", "```\n", "[[tool-result]] a\n````text\n```\n", "`"]
 )

@@ -379,6 +379,7 @@ HOSTILE_PIECES = [
 HOSTILE_PIECES += ["{\n", "(", "(1", " ", "\t", "<", "::", "://", "no ", "a.", "   ^\n", "\x1b[", "1a"]
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize("start", ["error\n", "0 errors no failures --x "])
 @pytest.mark.parametrize("piece", HOSTILE_PIECES)
 def test_time_is_linear(piece: str, start: str) -> None:

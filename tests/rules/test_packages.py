@@ -190,6 +190,7 @@ def test_laws(text: str) -> None:
     check_laws(compact_package_output, text, [line for name, line in KEPT.items() if name not in UNLIKE])
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize(
     "unit", ["Collecting a\n", "  ", "\n", "━", "#", "Collecting a\nx\n", "npm ", "a\rb\n", "(1/2) "]
 )
@@ -198,6 +199,7 @@ def test_time_is_linear(unit: str) -> None:
     check_linear(lambda text: RULE.matches("Bash", text), unit)
 
 
+@pytest.mark.benchmark
 def test_a_text_of_all_kinds_of_lines_is_searched_fast() -> None:
     """One pattern of all lines would not fit into the memory of a fast search, and take seconds for this."""
     text = "".join(f"{line}\n" for line in LINES if line.isprintable()) * 60

@@ -135,6 +135,7 @@ def test_what_matches_is_shortened(bars: list[str], states: int) -> None:
         assert len(compact_progress(text)) < len(text)
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize(
     "unit", ["1%\r", "1%\n", "\n", "[==", "█", "a ", "1 ", "Downloading ", "⠋ a\n", "..........", "a\rb\n"]
 )

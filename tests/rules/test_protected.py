@@ -81,6 +81,7 @@ def test_what_touches_is_one_part_that_tells_of_how_many() -> None:
     assert split_protected("<untrusted></untrusted>\n") == [Part("<untrusted></untrusted>\n", True, 2, True)]
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize("piece", ["<system-reminder>x", "<untrusted>x", "<", "[", "</system-reminder>", "<<<<"])
 def test_time_is_linear(piece: str) -> None:
     def seconds(size: int) -> float:

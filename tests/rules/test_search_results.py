@@ -142,6 +142,7 @@ def test_the_laws_hold(lines: list[str]) -> None:
             assert any(line.startswith(path) for line in short)
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize(
     "unit", ["a:1:x\n", "a.py-1-x\n", "-1-" * 90 + "\n", "a/b", "a.b" * 100 + "\n", "1:\n", "x" * 250 + "\n"]
 )

@@ -159,6 +159,7 @@ def test_the_rule_is_idempotent_and_keeps_failures_and_unknown_lines(text: str) 
     assert set(failure_lines(text)) <= set(failure_lines(short))
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize("unit", ["ok 1\n  ---\n", "=== RUN   TestX\n", ".", "\n", " ... ok", "ok 1\nfoo\n", "✓ a\n\n"])
 def test_time_is_linear(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))

@@ -134,6 +134,7 @@ def test_laws(text: str) -> None:
     check_laws(compact_test_run, text, KEPT.values())
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize(
     "unit", ["PASS: a\n", " .. ok", "• ", "\n", "1/2 a", "| PASS |", "() ", "00:01 +1: ", "› [1/2] [a] "]
 )

@@ -61,6 +61,7 @@ def test_twice_is_once_and_nothing_grows(pieces: list[str]) -> None:
     assert short.count("\n") == text.count("\n")
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize("piece", ["://", "a://", "http://x.y/?", LONG + " ", "a" * 200 + "://", "http" * 3])
 def test_time_is_linear(piece: str) -> None:
     def seconds(size: int) -> float:

@@ -179,6 +179,7 @@ def test_laws(text: str) -> None:
     check_laws(compact_git_log, text, UNTOUCHED)
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize("unit", [f"commit {HASH}\n\n", "\n", "commit 0a1b2c3 (", "remote: ", "    cc: a", LOG])
 def test_time_is_linear(unit: str) -> None:
     check_linear(compact_git_log, unit)

@@ -122,6 +122,7 @@ def test_the_laws_hold(parts: list[tuple[str, int]]) -> None:
     assert is_subsequence([line for line in lines if line in (SAID, "## x", "Fatal error", "é…")], short)
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize("unit", ["- [a](b)\n", "[", "[](", "a (", "![a](b)", "<https://a ", " | ", "a (/b", "([)]"])
 def test_time_is_linear(unit: str) -> None:
     page = "\n".join([*links(9), *BODY]) + "\n"

@@ -70,6 +70,7 @@ def hostile(kind: str, size: int) -> Value:
     return {"stdout": "ab" * (size // 2) + "b"}
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize("kind", ["fields", "replace", "blocks", "almost"])
 def test_hostile_records_take_linear_time(kind: str) -> None:
     """Four times the size takes about four times as long; the ratio here has room for a busy machine."""
