@@ -57,6 +57,7 @@ example:
 def entry() -> None:
     """Run the command line of this process and exit."""
     gc.set_threshold(GC_THRESHOLD)
+    _open_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Where the terminal has no Unicode, odd characters become escapes and not an error.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -69,6 +70,13 @@ def entry() -> None:
         code = _told([OutputError(f"standard output: {error.strerror}")])
         _reader_left()
     raise SystemExit(code)
+
+
+def _open_streams() -> None:
+    """Give each standard stream that was closed a place, before the next file gets its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open as long as the process
 
 
 def main(argv: Sequence[str]) -> int:

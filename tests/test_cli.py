@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -99,6 +100,15 @@ def test_a_full_disk_behind_standard_output_is_one_line(arguments: list[str]) ->
         done = subprocess.run([*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, check=False)
     assert done.returncode == 1
     assert done.stderr == b"compactd: standard output: No space left on device\n"
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_standard_streams_are_no_trouble(closed: str) -> None:
+    sample = next(SAMPLES.glob("claude-code/*/*.jsonl"))
+    line = f"{shlex.join([*COMMAND, 'compact', str(sample)])} {closed}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert bool(done.stdout) is (">&-" not in closed.replace("2>&-", ""))
 
 
 @pytest.mark.benchmark

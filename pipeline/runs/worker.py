@@ -44,7 +44,8 @@ def work(connection: Connection, settings: Settings) -> None:
             except SourceError as error:
                 failure = str(error)
             connection.send(Finished(opening.session, failure))
-    except (EOFError, BrokenPipeError):
+    except (EOFError, ConnectionError):
+        # The parent is gone, or has ended this run; it tells why.
         return
 
 
